@@ -5,6 +5,7 @@
 #include "common/base/nl_hostlist.h"
 #include "common/base/nl_words.h"
 #include "common/base/nl_secret.h"
+#include "common/sys/nl_guard.h"
 #include "common/sys/nl_whole.h"
 
 /* Processes of a launch that a script has started: they end with the script, and a script can wait for them
@@ -79,41 +80,18 @@ static int look(const char *launch, pid_t launcher, int signal, pid_t *left) {
     return n;
 }
 
-/* Closes all but the first two: whoever waits for the end of a pipe, or for a lock, must not wait for us. */
-static void close_others(void) {
-    DIR *folder = opendir("/proc/self/fd");
-    if (!folder) return;
-    for (struct dirent *e; (e = readdir(folder)) != NULL;) {
-        int other = isdigit((unsigned char)e->d_name[0]) ? atoi(e->d_name) : -1;
-        if (other > 1 && other != dirfd(folder)) close(other);
-    }
-    closedir(folder);
+static void end_ranks(void *launch, int64_t told) {
+    pid_t left;
+    (void)told;
+    look(launch, 0, SIGTERM, &left);
 }
 
 /* mpirun, told to end, lets a second pass before it tells the ranks, and their load goes on for as long. So a
  * process beside it, which sleeps until then, tells those on this host at once. Without a pidfd (Linux
  * before 5.3) there is none. */
-static void watch_for_ranks(pid_t owner, const char *launch) {
-    struct pollfd ends[2] = {{.fd = (int)syscall(SYS_pidfd_open, owner, 0), .events = POLLIN},
-                             {.fd = (int)syscall(SYS_pidfd_open, getpid(), 0), .events = POLLIN}};
-    if (ends[0].fd >= 0 && ends[1].fd >= 0 && fork() == 0) {
-        pid_t left;
-        prctl(PR_SET_NAME, "nl-watch", 0UL, 0UL, 0UL);
-        signal(SIGINT, SIG_IGN);
-        signal(SIGTERM, SIG_IGN);
-        signal(SIGHUP, SIG_IGN);
-        if (dup2(ends[0].fd, 0) == 0 && dup2(ends[1].fd, 1) == 1) {
-            ends[0].fd = 0;
-            ends[1].fd = 1;
-            close_others();
-            while (poll(ends, 2, -1) < 0 && errno == EINTR)
-                continue;
-            if (ends[0].revents) look(launch, 0, SIGTERM, &left);
-        }
-        _exit(0);
-    }
-    for (int i = 0; i < 2; i++)
-        if (ends[i].fd >= 0) close(ends[i].fd);
+static void watch_for_ranks(pid_t owner, char *launch) {
+    nl_guard_watch(owner,
+                   &(struct nl_guard_work){.name = "nl-watch", .act = end_ranks, .context = launch});
 }
 
 /* Waits until nothing of the launch runs on this host; ranks, and `launcher`, that stay are told to end, and
@@ -143,7 +121,7 @@ static int nc_launched_end(const char *launch, pid_t launcher) {
  * @param owner   the script: where it is gone by now nothing is started.
  * @param launch  for end(); "-": none.
  * @return only on failure, a status. */
-static int nc_launched_become(pid_t owner, const char *launch, char **command) {
+static int nc_launched_become(pid_t owner, char *launch, char **command) {
     if (strcmp(launch, "-") != 0) setenv(NC_LAUNCH_VARIABLE, launch, 1);
     setpgid(0, 0);
     /* a terminal that stops background processes that write to it would stop the launch */

@@ -442,8 +442,8 @@ void na_session_close(struct na_session *s) {
     na_scraper_close(&s->scraper);
     na_watch_close(&s->watch);
     /* what could not be undone is left to it */
-    if (s->agent.undo && na_undo_every_is_done(s->agent.undo)) na_guardian_end(&s->guardian);
-    else na_guardian_leave(&s->guardian);
+    if (s->agent.undo && na_undo_every_is_done(s->agent.undo)) nl_guard_end(&s->guardian);
+    else nl_guard_leave(&s->guardian);
     na_who_close(&s->who);
     na_agent_free(&s->agent);
     if (s->against.way) na_agent_free(&s->against);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/page/nl_agent.h"
+#include "common/sys/nl_guard.h"
 #include "noisegen/agent/agent.h"
 #include "noisegen/agent/spawn.h"
 #include "noisegen/agent/undo.h"
@@ -57,22 +58,12 @@ int na_scraper_start(struct na_scraper *s, int until_success, int64_t timeout_ns
 void na_scraper_stop(struct na_scraper *s);
 void na_scraper_close(struct na_scraper *s);
 
-/* ---- guardian.c: a tiny process that undoes what stands in the undo record when the companion is killed, say. It is in a session of its
- * own and, as root, outside of the job's cgroups, so that what ends those does not end it ---- */
-
-struct na_guardian {
-    pid_t pid;
-    int fd; /* our end of the pipe: its end of file is our end */
-};
+/* ---- guardian.c: undoes what stands in the undo record when the companion is killed, say. As root it is
+ * outside of the job's cgroups, too, so that what ends those does not end it. Where not all could be undone
+ * it is left to it (nl_guard_leave): it tries again for some minutes ---- */
 
 /* Forks it. 0, -1 with errno. */
-int na_guardian_start(struct na_guardian *guardian, struct na_undo *undo);
-
-/* Tells it that all is undone, and waits for its end. */
-void na_guardian_end(struct na_guardian *guardian);
-
-/* Leaves the undoing to it: it begins when we end, and tries again for some minutes. */
-void na_guardian_leave(struct na_guardian *guardian);
+int na_guardian_start(struct nl_guard *guardian, struct na_undo *undo);
 
 struct na_session {
     const struct na_options *options;
@@ -84,7 +75,7 @@ struct na_session {
     struct na_scraper scraper;
     struct na_watch watch;
     struct na_who who;
-    struct na_guardian guardian;
+    struct nl_guard guardian;
     pthread_mutex_t children; /* held while a child is started that is not the agent */
     uint32_t seen;            /* number of the command being obeyed */
     int is_placed, is_restored, has_quit;

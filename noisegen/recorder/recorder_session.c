@@ -1,6 +1,7 @@
 #include "noisegen/recorder/recorder_options.h"
 
 #include "common/sys/nl_account.h"
+#include "common/sys/nl_guard.h"
 #include "common/sys/nl_stat.h"
 #include "common/sys/nl_whole.h"
 #include "noisegen/recorder/source.h"
@@ -10,7 +11,7 @@
 
 struct child {
     pid_t pid;             /* 0: none */
-    int guard_fd;          /* its end of file tells the guard that we have ended */
+    struct nl_guard guard; /* ends its group when we are killed */
     int has_ended;         /* nothing of it is left */
     int status;            /* of the program itself, as waitpid() has it; -1: it runs */
     int is_background;     /* the program itself has ended, and what it started goes on */
@@ -18,49 +19,32 @@ struct child {
 
 enum { LOOK_MS = 10, MOST_CHILDREN = 1024, GUARD_PATIENCE_MS = 1000 };
 
-/* A process that sleeps until our end of the pipe is closed, having been told the program's group, and ends that. It must not be a child of
- * ours: an orphan before we adopt any. @return our end, -1. */
-static int start_guard(void) {
-    int ends[2], status = 1;
-    pid_t group = 0;
-    char word;
-    if (pipe2(ends, O_CLOEXEC)) return -1;
-    pid_t pid = fork();
-    if (pid == 0) {
-        pid_t guard = fork();
-        if (guard != 0) _exit(guard < 0);
-        setsid();
-        prctl(PR_SET_NAME, "nl-guardian");
-        for (int s = 1; s < NSIG; s++) signal(s, SIG_IGN);
-        close(ends[1]);
-        int null = open("/dev/null", O_RDWR);
-        for (int i = 0; i < 3 && null >= 0; i++) dup2(null, i);
-        if (read(ends[0], &group, sizeof group) != sizeof group || read(ends[0], &word, 1) != 0) _exit(0);
-        kill(-group, SIGTERM);
-        poll(NULL, 0, GUARD_PATIENCE_MS);
-        kill(-group, SIGKILL);
-        _exit(0);
-    }
-    close(ends[0]);
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR);
-    if (pid > 0 && status == 0) return ends[1];
-    close(ends[1]);
-    return -1;
+/* In the guardian: `group` is the program's, 0 when there is none yet. */
+static void end_group(void *nothing, int64_t group) {
+    (void)nothing;
+    if (group <= 0) return;
+    kill((pid_t)-group, SIGTERM);
+    poll(NULL, 0, GUARD_PATIENCE_MS);
+    kill((pid_t)-group, SIGKILL);
 }
 
-/* Starts a program by nl_spawn. What it leaves behind becomes the caller's children, who must have no others. When the caller is killed
- * a guard ends the program's group. 0, -1 after a message. */
+/* Starts a program by nl_spawn. What it leaves behind becomes the caller's children, who must have no others.
+ * When the caller is killed a guardian ends the program's group. 0, -1 after a message. */
 static int start_child(struct child *child, char *const *command) {
-    *child = (struct child){.guard_fd = start_guard(), .status = -1};
-    /* a guard that was killed is no reason to end */
+    /* an orphan before we adopt any */
+    const struct nl_guard_work work = {.name = "nl-guardian", .is_orphan = 1, .act = end_group};
+    *child = (struct child){.status = -1};
+    nl_guard_start(&child->guard, &work);
+    /* the trace is written, too, when nobody reads the summary any more */
     signal(SIGPIPE, SIG_IGN);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     int error = nl_spawn(command, -1 /* the summary's place */, STDERR_FILENO, &child->pid);
     if (error) {
+        nl_guard_end(&child->guard);
         child->pid = 0;
         return nl_error("cannot start '%s': %s", command[0], strerror(error));
     }
-    if (child->guard_fd < 0 || write(child->guard_fd, &child->pid, sizeof child->pid) < 0)
+    if (nl_guard_tell(&child->guard, child->pid))
         nl_warn("'%s' would outlive this program if that was killed", command[0]);
     return 0;
 }
@@ -109,7 +93,7 @@ static int end_with(struct child *child, int signal, int64_t patience_ns) {
 static int end_child(struct child *child, int64_t patience_ns) {
     if (child->pid <= 0) return 0;
     int was_killed = !end_with(child, SIGTERM, patience_ns) && end_with(child, SIGKILL, patience_ns);
-    if (child->guard_fd >= 0 && write(child->guard_fd, "q", 1) >= 0) close(child->guard_fd);
+    nl_guard_end(&child->guard);
     return was_killed;
 }
 
