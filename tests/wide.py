@@ -1,5 +1,5 @@
-"""wide.py FILE...: those that have lines of more than 110 columns (Markdown: 100, but for tables, code and single
-links), on stdout."""
+"""wide.py FILE...: those that have lines of more than 110 columns (Markdown: 100, but for tables, code and
+single links), on stdout."""
 import re
 import sys
 
@@ -14,7 +14,7 @@ def is_wide(path):
                 within = not within
             if not is_page and len(line) > 110:
                 return True
-            if is_page and len(line) > 100 and not within and not re.match(r'\||<!--|\S+$', line):
+            if is_page and len(line) > 100 and not within and not re.match(r'\||<!--|\s*\S+$', line):
                 return True
     return False
 
