@@ -168,7 +168,14 @@ write_output <- function(lines, file) {
   write_atomically(file, function(path) writeLines(lines, path))
 }
 
+# A device or a pipe is no file to be replaced by one: /dev/null would be a file from then on.
+is_device <- function(file) {
+  path <- normalizePath(file, mustWork = FALSE)
+  file.exists(file) && grepl("^/(dev|proc)/", path) && !grepl("^/dev/shm/", path)
+}
+
 check_writable <- function(file) {
+  if (is_device(file)) abort_usage("'", file, "' is a device, wanted a file name")
   if (!dir.exists(dirname(file))) abort_usage("'", dirname(file), "' is not a directory")
   if (dir.exists(file)) abort_usage("'", file, "' is a directory, wanted a file name")
   if (file.access(dirname(file), 2) != 0) abort_usage("cannot write in '", dirname(file), "'")

@@ -2,6 +2,8 @@
 
 #include <linux/perf_event.h>
 
+#include "common/sys/nl_whole.h"
+
 /* Lines of memory one page apart: all fall on the same few sets of a core's own caches, which hold a small
  * part of them, so that most come from the shared cache, or from memory where others have driven them out.
  * They follow each other in a random cycle, so that no prefetcher knows the next one. */
@@ -10,7 +12,7 @@ enum { PAGE_BYTES = 4096, LINE_BYTES = 64, TRIES = 3, N_EVENTS = 3 };
 struct nd_probe {
     char *lines; /* ND_PROBE_LINES pages */
     int fds[N_EVENTS];
-    char problem[160];
+    char problem[192];
     int64_t before[N_EVENTS];
     struct rusage own, process;
     int cpu;
@@ -37,7 +39,22 @@ void nd_probe_join(struct nd_probe_sum *a, const struct nd_probe_sum *b) {
 
 /* ---- hardware counters of this thread: one group, so that all count in the same time ---- */
 
+void nd_probe_say_why(int error, const char *paranoid, char *text, size_t size) {
+    char why[128];
+    int is_refused = error == EACCES || error == EPERM;
+    if (error == ENOENT || error == EOPNOTSUPP || error == ENODEV)
+        nl_say(why, sizeof why, "this machine has no hardware counters");
+    else if (is_refused && atoi(paranoid) > 2)
+        nl_say(why, sizeof why, "kernel.perf_event_paranoid is %s, and must be at most 2", paranoid);
+    else if (is_refused)
+        nl_say(why, sizeof why, "this user or container is not permitted to use it");
+    else
+        nl_say(why, sizeof why, "%s", strerror(error));
+    nl_say(text, size, "cycles, instructions and cache misses are not counted here (perf: %s)", why);
+}
+
 static void open_counters(struct nd_probe *p) {
+    char paranoid[32];
     static const uint64_t events[N_EVENTS] = {PERF_COUNT_HW_CPU_CYCLES, PERF_COUNT_HW_INSTRUCTIONS,
                                               PERF_COUNT_HW_CACHE_MISSES};
     for (int i = 0; i < N_EVENTS; i++) {
@@ -49,11 +66,9 @@ static void open_counters(struct nd_probe *p) {
         p->fds[i] =
             (int)syscall(SYS_perf_event_open, &a, 0, -1, i > 0 ? p->fds[0] : -1, PERF_FLAG_FD_CLOEXEC);
         if (p->fds[i] >= 0) continue;
-        nl_say(p->problem, sizeof p->problem,
-               "cycles, instructions and cache misses are not counted here (perf: %s)",
-               errno == ENOENT || errno == EOPNOTSUPP || errno == ENODEV
-                   ? "this machine has no hardware counters"
-                   : strerror(errno));
+        int error = errno;
+        nl_read_line("/proc/sys/kernel/perf_event_paranoid", paranoid, sizeof paranoid);
+        nd_probe_say_why(error, paranoid, p->problem, sizeof p->problem);
         while (i > 0)
             close(p->fds[--i]);
         p->fds[0] = -1;

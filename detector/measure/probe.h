@@ -35,5 +35,9 @@ void nd_probe_close(struct nd_probe *probe);
 /* Why hardware counters are not read; "": they are. */
 const char *nd_probe_problem(const struct nd_probe *probe);
 
+/* The same for an errno of perf_event_open() where kernel.perf_event_paranoid is this, "" where it cannot be
+ * read. */
+void nd_probe_say_why(int error, const char *paranoid, char *text, size_t size);
+
 void nd_probe_begin(struct nd_probe *probe);
 void nd_probe_end(struct nd_probe *probe, struct nd_probe_sum *sum);

@@ -1,5 +1,4 @@
-#ifndef ND_NODE_ROWS_H
-#define ND_NODE_ROWS_H
+#pragma once
 
 #include "detector/nodes/provenance.h"
 #include "detector/record/launch_files.h"
@@ -23,5 +22,3 @@ struct nd_node_rows {
 struct nd_node_rows *nd_node_rows_open(const struct nd_options *o, const char *folder, const char *launch,
                                        int node, const char *host, const char *kind, const char *header);
 void nd_node_rows_close(struct nd_node_rows *rows); /* NULL is fine */
-
-#endif

@@ -32,6 +32,8 @@ test_that("each is refused as its answer would be, and no campaign is read", {
   refused("--margin does not apply to stability", "stability", "--margin", "1")
   refused("--spread: '0' is not a percentage", "stability", "--spread", "0")
   refused("'/nowhere' is not a directory", "acceptance", "--write", "junit=/nowhere/file")
+  refused("'/dev/null' is a device, wanted a file name", "acceptance", "--write", "junit=/dev/null")
+  refused("'/dev/full' is a device, wanted a file name", "acceptance", "--write", "junit=/dev/full")
   refused("--write: 'x=y' is not WHAT=FILE", "acceptance", "--write", "x=y")
   refused("'/nowhere/limits' is no file", "acceptance", "--limits", "/nowhere/limits")
   refused("--check-options: wanted one analysis, or none, got 'dir'", "agent", "dir")

@@ -61,3 +61,20 @@ TEST(sums_over_ranks_are_the_same_in_any_order) {
     assert_true(ab.speed_ns > 10999 && ab.speed_ns < 11001);
     assert_int_equal(ab.misses, 30);
 }
+
+static void assert_why(int error, const char *paranoid, const char *part) {
+    char text[192];
+    nd_probe_say_why(error, paranoid, text, sizeof text);
+    assert_contains(text, "cycles, instructions and cache misses are not counted here (perf: ");
+    assert_contains(text, part);
+    assert_int_equal(text[strlen(text) - 1], ')');
+}
+
+TEST(why_counters_are_not_read_names_the_setting_that_forbids_it) {
+    assert_why(EACCES, "4", "kernel.perf_event_paranoid is 4, and must be at most 2");
+    assert_why(EPERM, "3", "kernel.perf_event_paranoid is 3, and must be at most 2");
+    assert_why(EPERM, "2", "this user or container is not permitted to use it");
+    assert_why(EACCES, "", "this user or container is not permitted to use it");
+    assert_why(ENOENT, "4", "this machine has no hardware counters");
+    assert_why(EMFILE, "4", strerror(EMFILE));
+}

@@ -170,8 +170,8 @@ static pid_t make_agent(uid_t uid, int n_threads, void *(*work)(void *)) {
         nl_sleep_ns(20 * MS);
         return pid;
     }
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
     become(uid);
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* setuid() forgets it */
     pthread_t thread;
     for (int i = 1; i < n_threads; i++) pthread_create(&thread, NULL, work, NULL);
     work(NULL);
@@ -270,10 +270,12 @@ TEST(where_cgroups_are_not_permitted_signals_are_used) {
     assert_true(runs(agent));
 }
 
-/* Cgroups that a test which failed may have left. */
+/* Cgroups that a test which failed may have left, in memory that the guardian of this file sees, too. */
 enum { MOST_MADE = 16 };
-static char made[MOST_MADE][600];
-static int n_made;
+static struct {
+    char paths[MOST_MADE][600];
+    int n;
+} *made;
 
 /* A cgroup of this test with an agent in it; `path` is where it stands. Skips the test where that is not permitted. */
 static pid_t agent_in_cgroup(const char *controller, const char *name, char *path, int size) {
@@ -282,7 +284,7 @@ static pid_t agent_in_cgroup(const char *controller, const char *name, char *pat
         SKIP("no cgroups with the controller %s that may be written", controller);
     pid_t agent = make_agent(0, 2, spin);
     snprintf(path, (size_t)size, "%s/%s", mount, name);
-    if (n_made < MOST_MADE) snprintf(made[n_made++], sizeof made[0], "%s", path);
+    if (made->n < MOST_MADE) snprintf(made->paths[made->n++], sizeof made->paths[0], "%s", path);
     snprintf(file, sizeof file, "%s/cgroup.procs", path);
     text_pid(word, agent);
     assert_int_equal(mkdir(path, 0755), 0);
@@ -576,6 +578,7 @@ TEST(a_killed_owner_leaves_no_frozen_agent_and_no_companion) {
         assert_int_equal(pipe(ready), 0);
         pid_t owner = fork();
         if (owner == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
             struct companion c = placed("--agent-pid", pid_text(agent));
             obeys(&c, NL_AGENT_OFF, NL_AGENT_BEGIN);
             for (int i = 0; i < 2 && has_closed; i++) {
@@ -767,14 +770,34 @@ TEST(a_page_of_another_version_and_commands_out_of_order_are_refused) {
     quit(&c);
 }
 
-FIXTURE(set_up) { return make_folder(state) || chdir(folder); }
+/* When this program is killed its agents end with it, and companions restore what they froze: then its folders
+ * can go. */
+static void remove_what_is_left(void *nothing, int64_t told) {
+    (void)nothing, (void)told;
+    for (int i = 0; i < 200; i++) {
+        int n_left = 0;
+        for (int k = made->n - 1; k >= 0; k--) n_left += rmdir(made->paths[k]) && errno != ENOENT;
+        if (n_left == 0) break;
+        nl_sleep_ns(50 * MS);
+    }
+    remove_tree(NULL);
+}
+
+static struct nl_guard guard;
+
+FIXTURE(set_up) {
+    const struct nl_guard_work work = {.name = "nl-test-guard", .is_orphan = 1, .act = remove_what_is_left};
+    made = mmap(NULL, sizeof *made, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return made == MAP_FAILED || make_folder(state) || chdir(folder) || nl_guard_start(&guard, &work);
+}
 
 FIXTURE(tear_down) {
     struct na_set left = {0};
     na_set_add_children(&left, getpid());
     for (int i = 0; i < left.n; i++) end_agent(left.p[i].pid);
     na_set_free(&left);
-    while (n_made > 0) rmdir(made[--n_made]);
+    nl_guard_end(&guard);
+    while (made->n > 0) rmdir(made->paths[--made->n]);
     return remove_tree(state);
 }
 
@@ -968,7 +991,10 @@ TEST(tasks_that_are_confined_run_again_where_they_might_and_so_do_their_children
         prctl(PR_SET_NAME, "nl-confined");
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         while (read(ends[0], &word, 1) == 1)
-            if (fork() == 0) pause();
+            if (fork() == 0) {
+                prctl(PR_SET_PDEATHSIG, SIGKILL);
+                pause();
+            }
         _exit(0);
     }
     char name[64] = "";
