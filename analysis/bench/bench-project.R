@@ -30,7 +30,9 @@ lines <- sprintf("%.0f\t%.0f\t0\t-\tx", 1e9 * start_s, 1e9 * cost_s)
 writeLines(c(sprintf("# span_ns: %.0f", 1e9 * span_s), lines), trace)
 rm(start_s, cost_s, lines)
 project <- function(...) {
-  elapsed(engine$run_program("noiselab-project", c("--trace", trace, "--out", "/dev/null", ...)))
+  out <- tempfile()
+  on.exit(unlink(out))
+  elapsed(engine$run_program("noiselab-project", c("--trace", trace, "--out", out, ...)))
 }
 say("long_trace_s", project())
 say("long_trace_margin_s", project("--margin", "50%:nodes=1000,every=1ms"))
