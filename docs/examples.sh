@@ -1,9 +1,13 @@
 #!/bin/bash
 # Runs the commands that the documents show, so that neither they nor their output rot.
-#   docs/examples.sh refresh [NAME]                 runs them for real and puts what they print into the documents; then the pictures (make docs-examples)
-#   docs/examples.sh check FOLDER DOCUMENT [DIR]    runs those of a document in short (docs/examples.sed) and compares; with DIR, a test cluster that
-#                                                   is up, those for a cluster, else the others (tests/cli/docs.bats, tests/cluster/docs.bats)
-#                                                   With NOISELAB_TESTS=long more of them are measured, on two ranks.
+#   docs/examples.sh refresh [NAME]                 runs them for real and puts what they print into the
+#                                                   documents; then the pictures (make docs-examples)
+#   docs/examples.sh check FOLDER DOCUMENT [DIR]    runs those of a document in short (docs/examples.sed) and
+#                                                   compares; with DIR, a test cluster that
+#                                                   is up, those for a cluster, else the others
+#                                                   (tests/cli/docs.bats, tests/cluster/docs.bats)
+#                                                   With NOISELAB_TESTS=long more of them are measured, on two
+#                                                   ranks.
 #   docs/examples.sh unmarked                       blocks of commands without a marker
 # A block of commands stands below a marker in the Markdown: <!-- example: NAME WORD... -->. In a block of `console` a command begins with "$ ", goes
 # on where a line ends in \, and its output follows; a block of `sh` has commands only, and is one script. Words:
@@ -11,7 +15,8 @@
 #   stderr           show what they say on stderr, too
 #   head=N           show N lines of the output
 #   from=TEXT        show the output from the line on that begins with TEXT (_ for a blank)
-#   exact            the output is the same every time: check compares it as it is, else it wants the same words
+#   exact            the output is the same every time: check compares it as it is, else it wants the same
+#                    words
 #   cluster          on the login node of the test cluster
 #   check-only       refresh leaves it alone
 #   elsewhere=FILE   another test runs it; refreshed by its name
@@ -29,16 +34,19 @@ accepted  acceptance-matrix acceptance
 '
 export PATH="$build/bin:$PATH" NO_COLOR=1 LC_ALL=C.UTF-8
 # as root Open MPI wants to be told
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 \
+    PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
-# blocks DOCUMENT: a line for each marked block: name, the fence'"'"'s language, number of its first and last line, words
+# blocks DOCUMENT: a line for each marked block: name, the fence'"'"'s language, number of its first and last
+# line, words
 blocks() {
     awk '
         /^ *<!-- example: / { marker = $0; sub(/.*example: */, "", marker); sub(/ *-->.*/, "", marker); next }
         /^ *```/ && !inside { inside = 1; language = $0; sub(/.*```/, "", language); begin = NR + 1; next }
         /^ *```/ {
             inside = 0
-            if (marker != "") { name = marker; sub(/ .*/, "", name); words = marker; sub(/^[^ ]* */, "", words); print name, language, begin, NR - 1, words }
+            if (marker != "") { name = marker; sub(/ .*/, "", name); words = marker;
+                sub(/^[^ ]* */, "", words); print name, language, begin, NR - 1, words }
             marker = ""
         }' "$1"
 }
@@ -66,13 +74,17 @@ limit=()
 run() {
     local where=()
     # nodes of the test cluster share CPUs: ranks that wait let the others run
-    [ -z "$cluster" ] || where=(env OMPI_MCA_mpi_yield_when_idle=1 "$root/tests/cluster/cluster.sh" run "$cluster")
+    [ -z "$cluster" ] ||
+        where=(env OMPI_MCA_mpi_yield_when_idle=1 "$root/tests/cluster/cluster.sh" run "$cluster")
     # what it leaves in the background ends with it
     # shellcheck disable=SC2016 # for that shell
-    (cd "$folder" && ROOT=$root "${limit[@]}" "${where[@]}" bash -e -c 'trap "jobs -p | xargs -r kill" EXIT; . "$1"' - "$1") >"$parts/stdout" 2>"$parts/stderr" </dev/null
+    (cd "$folder" &&
+        ROOT=$root "${limit[@]}" "${where[@]}" bash -e -c 'trap "jobs -p | xargs -r kill" EXIT; . "$1"' - \
+        "$1") >"$parts/stdout" 2>"$parts/stderr" </dev/null
     status=$?
     { [ -z "$(word stderr "$words")" ] || cat "$parts/stderr"; cat "$parts/stdout"; } |
-        sed "s|$folder/||g; s|$root/||g; s|$build/|build/|g; s/\\b$(uname -n)\\b/vm/g; s/ *\$//" | shown >"$parts/out"
+        sed "s|$folder/||g; s|$root/||g; s|$build/|build/|g; s/\\b$(uname -n)\\b/vm/g; s/ *\$//" |
+        shown >"$parts/out"
     case ",$(word status "$words" | grep . || echo 0)," in
     *",$status,"*) return 0 ;;
     *)
@@ -97,7 +109,8 @@ needed_files() {
     cp -r "$root/docs/sample/." "$folder/" && ln -sfn "$root/analysis" "$folder/analysis"
 }
 
-# ---- refresh -----------------------------------------------------------------------------------------------------------------------------------
+# ---- refresh
+# -----------------------------------------------------------------------------------------------------------------------------------
 
 cluster_dir=''
 cluster_up() {
@@ -107,7 +120,8 @@ cluster_up() {
     "$root/tests/cluster/cluster.sh" up --nodes 3 --tag docs "$cluster_dir"
 }
 
-# refresh_block DOCUMENT: the block named $name; the document is true after each block, whatever happens to the next
+# refresh_block DOCUMENT: the block named $name; the document is true after each block, whatever happens to
+# the next
 refresh_block() {
     local began=$SECONDS
     cluster=''
@@ -166,7 +180,8 @@ refresh() {
     return "$failed"
 }
 
-# ---- check -------------------------------------------------------------------------------------------------------------------------------------
+# ---- check
+# -------------------------------------------------------------------------------------------------------------------------------------
 
 # words_in FILE: letters only, without verdicts and units, which are other ones each time
 words_in() { tr -c '[:alpha:]' '\n' <"$1" | grep -E '...' | grep -vxE "$varying" | sort -u; }
@@ -179,7 +194,8 @@ vocabulary() {
     rm "$folder/.sources"
 }
 
-# like SHOWN SAID: nine of ten words of what is shown are said, or are words of the programs: a short run may come to another answer
+# like SHOWN SAID: nine of ten words of what is shown are said, or are words of the programs: a short run may
+# come to another answer
 like() {
     words_in "$1" >"$parts/shown"
     words_in "$2" >"$parts/said"
@@ -198,7 +214,8 @@ short() {
     local rules='1,$'
     [ "${NOISELAB_TESTS-}" != long ] || rules='1,/^# ----/'
     sed -e ':more' -e '/\\$/{' -e N -e 's/\\\n *//' -e 'b more' -e '}' "$1" |
-        sed -E -e "$(sed -n "${rules}p" "$root/docs/examples.sed")" -e "s/:PORT\b/:$((10000 + $$ % 20000))/g" >"$1.short"
+        sed -E -e "$(sed -n "${rules}p" "$root/docs/examples.sed")" \
+        -e "s/:PORT\b/:$((10000 + $$ % 20000))/g" >"$1.short"
 }
 
 # what would build, ask for a password, or is not there: for the commands alone
@@ -242,7 +259,8 @@ check() {
             short "$parts/$command.command"
             run "$parts/$command.command.short" || { cannot_tell || failed=1 && continue; }
             if [ -n "$(word exact "$words")" ]; then
-                diff "$parts/$command.output" "$parts/out" || { echo "$name: make docs-examples ONLY=$name" && failed=1; }
+                diff "$parts/$command.output" "$parts/out" || { echo "$name: make docs-examples ONLY=$name" &&
+                    failed=1; }
             else
                 like "$parts/$command.output" "$parts/out" || failed=1
             fi
@@ -256,8 +274,10 @@ unmarked() {
     cd "$root" && for document in $documents; do
         awk -v document="$document" '
             /^ *<!-- example: / { marked = NR }
-            /^ *```(sh|console)$/ && !inside && marked != NR - 1 { print document ":" NR ": no marker above this block" }
-            /^    (\$ )?(noiselab|mpirun|make|srun)/ && !inside { print document ":" NR ": a command outside of a block" }
+            /^ *```(sh|console)$/ && !inside && marked != NR - 1 {
+                print document ":" NR ": no marker above this block" }
+            /^    (\$ )?(noiselab|mpirun|make|srun)/ && !inside {
+                print document ":" NR ": a command outside of a block" }
             /^ *```/ { inside = !inside }' "$document"
     done
 }

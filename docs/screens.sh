@@ -1,7 +1,8 @@
 #!/bin/bash
-# screens.sh [DOCUMENT]: the pictures of noiselab top in docs/guides/live.md (or DOCUMENT), made anew: a program of two ranks that compute, an agent that comes
-# every second, a shell that starts processes, looked at through tmux. A picture stands below a marker, <!-- screen: COLUMNSxLINES [KEY...] -->. As root,
-# on two CPUs or more, with nothing else to do: what else runs is in the picture.
+# screens.sh [DOCUMENT]: the pictures of noiselab top in docs/guides/live.md (or DOCUMENT), made anew: a
+# program of two ranks that compute, an agent that comes every second, a shell that starts processes, looked
+# at through tmux. A picture stands below a marker, <!-- screen: COLUMNSxLINES [KEY...] -->. As root, on two
+# CPUs or more, with nothing else to do: what else runs is in the picture.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$root/${NOISELAB_BUILD:-build}
@@ -40,7 +41,8 @@ take() {
     shift 2
     for key; do tmux -L screens send-keys "$key" && sleep 0.3; done
     sleep 2
-    tmux -L screens capture-pane -p | sed 's/ *$//' | awk '{ line[NR] = $0; if ($0 != "") last = NR } END { for (i = 1; i <= last; i++) print line[i] }'
+    tmux -L screens capture-pane -p | sed 's/ *$//' |
+        awk '{ line[NR] = $0; if ($0 != "") last = NR } END { for (i = 1; i <= last; i++) print line[i] }'
     tmux -L screens kill-server
 }
 

@@ -1,6 +1,7 @@
 #!/bin/sh
-# noiselab-node-health: the last stored acceptance verdict of this node, for Slurm's HealthCheckProgram and NHC. It only reads a small file: health
-# checkers run on all nodes at once, and are killed after 60 s. It changes nothing: the drain command is printed.
+# noiselab-node-health: the last stored acceptance verdict of this node, for Slurm's HealthCheckProgram and
+# NHC. It only reads a small file: health checkers run on all nodes at once, and are killed after 60 s. It
+# changes nothing: the drain command is printed.
 set -u
 LC_ALL=C
 export LC_ALL
@@ -31,7 +32,8 @@ stop() {
     exit "$status"
 }
 
-# plain TEXT [MORE]: what is printed may be pasted into a shell, and comes from a file; MORE: letters that may stand where it is quoted
+# plain TEXT [MORE]: what is printed may be pasted into a shell, and comes from a file; MORE: letters that may
+# stand where it is quoted
 plain() { printf '%s' "$1" | tr -c "A-Za-z0-9 ._%+:,/()=${2-}-" '?'; }
 
 host=$(uname -n) max_age='' place=''
@@ -78,15 +80,18 @@ if [ -n "$max_age" ]; then
             # what is beyond a century is a slip, and beyond what a shell counts in says nothing at all
             if (seconds <= 100 * 366 * 86400) printf "%.0f\n", seconds
         }')
-    [ -n "$max_age_s" ] || stop 2 "--max-age: '$max_age' is not a time with its unit of at most a century (try 36h, 2d)"
+    [ -n "$max_age_s" ] ||
+        stop 2 "--max-age: '$max_age' is not a time with its unit of at most a century (try 36h, 2d)"
 fi
 
-# what others of this short name are called, with and without a domain: nothing here knows which of them is which
+# what others of this short name are called, with and without a domain: nothing here knows which of them is
+# which
 file=$place namesakes=''
 if [ -d "$place" ]; then
     file=$place/$host.txt
     for other in "$place/${host%%.*}.txt" "$place/${host%%.*}".*.txt; do
-        [ "$other" = "$file" ] || [ ! -e "$other" ] || namesakes="$namesakes${namesakes:+, }$(plain "$(basename "$other" .txt)")"
+        [ "$other" = "$file" ] || [ ! -e "$other" ] ||
+            namesakes="$namesakes${namesakes:+, }$(plain "$(basename "$other" .txt)")"
     done
 fi
 if [ ! -e "$file" ]; then
@@ -106,12 +111,16 @@ esac
 age_s=''
 # a day that there is not has no age, either
 if printf '%s\n' "$ended" | grep -qxE '[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z'; then
-    age_s=$(date -u -d "$(printf '%s' "$ended" | tr TZ '  ')" +%s 2>/dev/null) && age_s=$(($(date +%s) - age_s))
+    age_s=$(date -u -d "$(printf '%s' "$ended" | tr TZ '  ')" +%s 2>/dev/null) &&
+        age_s=$(($(date +%s) - age_s))
 fi
 [ -n "$age_s" ] || stop 2 "'$file' does not say when (ended_utc: wanted a time like 2026-01-31T23:59:59Z)"
 # clocks of a cluster agree to minutes, or nothing can be said of ages
-[ "$age_s" -ge -300 ] || stop 2 "'$file': its verdict is of $ended, which is yet to come: look at the clocks of this node and of the one that judged"
-if [ -n "$max_age_s" ] && [ "$age_s" -gt "$max_age_s" ]; then stop 3 "the last verdict of $host ($verdict, $ended) is older than $max_age"; fi
+[ "$age_s" -ge -300 ] ||
+    stop 2 "'$file': its verdict is of $ended, which is yet to come: look at the clocks of this node and of the one that judged"
+if [ -n "$max_age_s" ] && [ "$age_s" -gt "$max_age_s" ]; then
+    stop 3 "the last verdict of $host ($verdict, $ended) is older than $max_age"
+fi
 
 # files of versions that asked a question of their own have no such line
 asked=$(value asked)
@@ -121,7 +130,8 @@ case $asked in
 esac
 
 words=$verdict
-[ "$asked$verdict" != noinconclusive ] || words='measured, not judged: no margin, limits or reference were given'
+[ "$asked$verdict" != noinconclusive ] ||
+    words='measured, not judged: no margin, limits or reference were given'
 echo "$host: $words ($ended)"
 case $verdict in
 pass) exit 0 ;;

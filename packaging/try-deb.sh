@@ -1,7 +1,8 @@
 #!/bin/bash
-# try-deb.sh BUILD FOLDER: the packages of BUILD/deb in an emptied Debian 12 in FOLDER (as root, by debootstrap): programs without R are installed and used,
-# as an earlier version, then the analysis; both are upgraded, used and removed, and nothing of them may be left; autopkgtest installs them once more, and
-# runs their own tests. The last line is "N passed, N failed".
+# try-deb.sh BUILD FOLDER: the packages of BUILD/deb in an emptied Debian 12 in FOLDER (as root, by
+# debootstrap): programs without R are installed and used, as an earlier version, then the analysis; both are
+# upgraded, used and removed, and nothing of them may be left; autopkgtest installs them once more, and runs
+# their own tests. The last line is "N passed, N failed".
 set -u
 build=$(readlink -f "$1") root=$2
 passed=0 failed=0
@@ -12,12 +13,16 @@ done
 ls "$build"/deb/noiselab_*.deb >/dev/null 2>&1 || { echo 'try-deb.sh: make deb first' >&2 && exit 2; }
 [ ! -e "$root" ] || { echo "try-deb.sh: '$root' is there already" >&2 && exit 2; }
 
-inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive OMPI_ALLOW_RUN_AS_ROOT=1 \
+inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
+    DEBIAN_FRONTEND=noninteractive OMPI_ALLOW_RUN_AS_ROOT=1 \
     OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "$@"; }
 
 # result STATUS NAME
 result() {
-    if [ "$1" = 0 ]; then passed=$((passed + 1)) && echo "ok - $2"; else failed=$((failed + 1)) && echo "not ok - $2" && tail -n 5 "$root.log" | sed 's/^/# /'; fi
+    if [ "$1" = 0 ]; then
+        passed=$((passed + 1)) && echo "ok - $2"; else failed=$((failed + 1)) && echo "not ok - $2" &&
+            tail -n 5 "$root.log" | sed 's/^/# /'
+    fi
 }
 
 unmount() {
@@ -27,7 +32,10 @@ unmount() {
     done
 }
 # nothing of this machine may be under the folder when it is removed
-end() { unmount && ! grep -qs " $(readlink -f "$root")/" /proc/mounts && rm -rf --one-file-system "$root" "$root.log" "$root.older"; }
+end() {
+    unmount && ! grep -qs " $(readlink -f "$root")/" /proc/mounts &&
+        rm -rf --one-file-system "$root" "$root.log" "$root.older"
+}
 trap end EXIT
 trap 'exit 130' INT TERM
 
@@ -42,7 +50,8 @@ for place in dev proc sys; do mount --bind "/$place" "$root/$place" || exit 2; d
 # every file, of shared memory, too (the folder has its own), and cgroups of ours that nobody is in
 files() {
     inside find / /dev/shm -xdev | sort
-    find /sys/fs/cgroup -type d -name '*noiselab*' -exec sh -c 'test -e "$0/cgroup.procs" && ! grep -q . "$0/cgroup.procs"' {} \; -print
+    find /sys/fs/cgroup -type d -name '*noiselab*' -exec sh \
+        -c 'test -e "$0/cgroup.procs" && ! grep -q . "$0/cgroup.procs"' {} \; -print
 }
 # depends PACKAGE: what it needs but ours; install FILE...
 depends() { dpkg-deb -f "$root/packages/$1".deb Depends | sed 's/noiselab ([^)]*), //'; }
@@ -54,8 +63,10 @@ for name in noiselab noiselab-analysis; do
     cp "$build/deb/${name}_"*.deb "$root/packages/$name.deb"
     # the same as an earlier version, which has a file more
     dpkg-deb -R "$root/packages/$name.deb" "$root.older" && : >"$root.older/usr/lib/noiselab/of-$name" &&
-        sed -i -E 's/^(Version: ).*/\10.0.1-1/; s/(noiselab \(= )[^)]*/\10.0.1-1/' "$root.older/DEBIAN/control" &&
-        dpkg-deb -b "$root.older" "$root/packages/older/$name.deb" >"$root.log" && rm -r "$root.older" || exit 2
+        sed -i -E 's/^(Version: ).*/\10.0.1-1/; s/(noiselab \(= )[^)]*/\10.0.1-1/' \
+        "$root.older/DEBIAN/control" &&
+        dpkg-deb -b "$root.older" "$root/packages/older/$name.deb" >"$root.log" && rm -r "$root.older" ||
+        exit 2
 done
 
 inside apt-get -qq satisfy -y --no-install-recommends "$(depends noiselab)" >"$root.log" 2>&1
@@ -67,7 +78,8 @@ result $? 'an earlier version of the programs is installed'
 result $? 'it needs no R'
 inside noiselab doctor >"$root.log" 2>&1
 result $? 'noiselab doctor works'
-inside mpirun --oversubscribe -n 2 noiselab-detect --op barrier --levels 1 --design lockin --seconds 3 --out /root/campaign >"$root.log" 2>&1 &&
+inside mpirun --oversubscribe -n 2 noiselab-detect --op barrier --levels 1 --design lockin --seconds 3 \
+    --out /root/campaign >"$root.log" 2>&1 &&
     [ "$(cat "$root"/root/campaign/*/halves.csv | wc -l)" -gt 20 ]
 result $? 'a short run of the detector gives rows'
 # what comes with R alone is not ours either
@@ -75,10 +87,12 @@ files >"$root/packages/without-r"
 inside apt-get -qq satisfy -y --no-install-recommends "$(depends noiselab-analysis)" >"$root.log" 2>&1
 result $? 'what the analysis needs is there'
 files | comm -13 "$root/packages/without-r" - >>"$root/packages/before"
-install /packages/older/noiselab-analysis.deb && inside noiselab analyze /root/campaign --json >"$root/packages/answer" 2>"$root.log" && grep -q barrier "$root/packages/answer"
+install /packages/older/noiselab-analysis.deb && inside noiselab analyze /root/campaign \
+    --json >"$root/packages/answer" 2>"$root.log" && grep -q barrier "$root/packages/answer"
 result $? 'an earlier version of the analysis is installed, and answers'
 
-install /packages/noiselab.deb /packages/noiselab-analysis.deb && ! inside dpkg-query -W | grep -F 0.0.1-1 >"$root.log" && [ ! -e "$root/usr/lib/noiselab/of-noiselab" ]
+install /packages/noiselab.deb /packages/noiselab-analysis.deb && ! inside dpkg-query -W |
+    grep -F 0.0.1-1 >"$root.log" && [ ! -e "$root/usr/lib/noiselab/of-noiselab" ]
 result $? 'both are upgraded'
 inside noiselab analyze /root/campaign --json 2>"$root.log" | diff "$root/packages/answer" - >>"$root.log"
 result $? 'the campaign of the earlier version has the same answer'
@@ -89,14 +103,16 @@ result $? 'dpkg finds nothing wrong with them'
 
 inside noiselab-agent --restore >"$root.log" 2>&1 && [ -d "$root/run/noiselab" ]
 result $? 'noiselab-agent keeps its notes in /run'
-inside apt-get -qq remove -y noiselab noiselab-analysis >"$root.log" 2>&1 && ! inside dpkg-query -W | grep noiselab >"$root.log"
+inside apt-get -qq remove -y noiselab noiselab-analysis >"$root.log" 2>&1 && ! inside dpkg-query -W |
+    grep noiselab >"$root.log"
 result $? 'they are removed, and there is nothing to purge'
 rm -rf "$root/root/campaign"
 files | grep -vxF -f "$root/packages/before" | grep -v '^/packages' >"$root.log"
 [ ! -s "$root.log" ]
 result $? 'and leave nothing: no file, no shared memory, no cgroup'
 
-autopkgtest --no-built-binaries "$root"/packages/*.deb "$build"/deb/noiselab_*.dsc -- chroot "$root" >"$root.log" 2>&1
+autopkgtest --no-built-binaries "$root"/packages/*.deb "$build"/deb/noiselab_*.dsc \
+    -- chroot "$root" >"$root.log" 2>&1
 result $? 'their own tests pass (debian/tests, by autopkgtest)'
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

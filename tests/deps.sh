@@ -1,8 +1,9 @@
 #!/bin/sh
-# make deps: looks first, installs only what is missing (apt, as root or through sudo without a question), says the names elsewhere.
-# deps.sh cluster: the same for the test cluster, agents: for real agents, which tests measure, and what single tests want, report: for the browser that tests
-# open reports in, and for what makes reports small, packages: for what makes Debian packages, and tries them. The first three are root's alone; of agents and
-# reports what cannot be installed is left out, and its test is skipped.
+# make deps: looks first, installs only what is missing (apt, as root or through sudo without a question),
+# says the names elsewhere. deps.sh cluster: the same for the test cluster, agents: for real agents, which
+# tests measure, and what single tests want, report: for the browser that tests open reports in, and for what
+# makes reports small, packages: for what makes Debian packages, and tries them. The first three are root's
+# alone; of agents and reports what cannot be installed is left out, and its test is skipped.
 set -u
 
 # for | what | how to see that it is there | Debian | RHEL/Rocky (with EPEL, CRB) | openSUSE | Spack
@@ -66,7 +67,10 @@ EOF
 table=${1-build}
 needed | grep -q "^$table|" || { echo 'usage: tests/deps.sh [cluster|agents|report|packages]' >&2 && exit 2; }
 
-has_r() { command -v Rscript >/dev/null && Rscript --vanilla -e "quit(status = !requireNamespace('$1', quietly = TRUE))" >/dev/null 2>&1; }
+has_r() {
+    command -v Rscript >/dev/null &&
+        Rscript --vanilla -e "quit(status = !requireNamespace('$1', quietly = TRUE))" >/dev/null 2>&1
+}
 
 # has_file NAME...: one of them is a program; a row has no place for || in its look
 has_file() { for file in "$@"; do [ ! -x "$file" ] || return 0; done; return 1; }
@@ -96,7 +100,8 @@ say_and_stop() {
 
 # leave_out WHY: ends; nothing is installed, and what is missing is said
 leave_out() {
-    printf 'noiselab: %s; not there, and not installed: %s (Debian: %s)\n' "$1" "$(missing 2 , | sed 's/,/, /g')" "$(missing 4)" >&2
+    printf 'noiselab: %s; not there, and not installed: %s (Debian: %s)\n' "$1" \
+        "$(missing 2 , | sed 's/,/, /g')" "$(missing 4)" >&2
     exit 0
 }
 
@@ -117,7 +122,8 @@ build | packages)
     ;;
 esac
 if [ "$table" = cluster ] && [ -e /etc/slurm/slurm.conf ]; then
-    # Debian starts the services it installs: a second slurmctld with the site's own configuration is not for a test to start
+    # Debian starts the services it installs: a second slurmctld with the site's own configuration is not for
+    # a test to start
     echo 'noiselab: this machine belongs to a Slurm cluster (/etc/slurm/slurm.conf): nothing is installed for the test cluster' >&2
     exit 2
 fi
@@ -132,7 +138,9 @@ if [ "$table" = agents ]; then
         printf '#!/bin/sh\nexit 101\n' >"$policy"
         chmod 755 "$policy"
     fi
-    if [ ! -x "$policy" ] || "$policy" >/dev/null 2>&1; then leave_out "'$policy' lets packages start services"; fi
+    if [ ! -x "$policy" ] || "$policy" >/dev/null 2>&1; then
+        leave_out "'$policy' lets packages start services"
+    fi
 fi
 export DEBIAN_FRONTEND=noninteractive
 packages=$(missing 4)

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# endurance.sh [KILLS=200] [SEED=1]: campaigns with agents of each way, and in each a random process is killed by -9 at a random moment: a rank, mpirun,
-# the companion, its guardian, the generator, the recorder, noiselab run itself. Afterwards no agent may be frozen, no load may run a second later, no row
-# that was written may be lost, and the campaign must go on. Agents found frozen are thawed. Exit status 1 if anything of that was not so, 3 where a
-# campaign could not be made at all.
+# endurance.sh [KILLS=200] [SEED=1]: campaigns with agents of each way, and in each a random process is killed
+# by -9 at a random moment: a rank, mpirun, the companion, its guardian, the generator, the recorder, noiselab
+# run itself. Afterwards no agent may be frozen, no load may run a second later, no row that was written may
+# be lost, and the campaign must go on. Agents found frozen are thawed. Exit status 1 if anything of that was
+# not so, 3 where a campaign could not be made at all.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 # shellcheck source=tests/evidence-row.sh
@@ -18,7 +19,8 @@ declare -A killed n=([kills]=0 [frozen]=0 [loads]=0 [lost]=0 [stuck]=0 [unmade]=
 
 # what everything may take on a busy machine, s
 START_S=60 END_S=60 THAW_S=5 RESUME_S=120
-# what a load may go on after its launch was killed, ms; where other work keeps the CPUs busy, what is killed ends when it has its turn
+# what a load may go on after its launch was killed, ms; where other work keeps the CPUs busy, what is killed
+# ends when it has its turn
 LOAD_MS=${ENDURANCE_LOAD_MS:-1000}
 
 now_ms() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
@@ -50,14 +52,17 @@ of_launch() {
 }
 none_of_ours() {
     local name
-    for name in noiselab-detect noiselab-gen noiselab-agent nl-guardian; do [ -z "$(of_launch "$name")" ] || return 1; done
+    for name in noiselab-detect noiselab-gen noiselab-agent nl-guardian; do
+        [ -z "$(of_launch "$name")" ] || return 1
+    done
 }
 has_ended() { ! grep -qs '^State:.[^ZX]' "/proc/$1/status"; }
 ticks() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | awk '{ print $12 + $13 }'; }
 
 # is_thawed PID: neither stopped nor in a frozen cgroup, and, of a loop that works, its CPU time goes on
 is_thawed() {
-    ! grep -qs '^State:.[Tt]' "/proc/$1/status" && ! grep -qs FROZEN "$group_dir/freezer.state" && ! grep -qs 'frozen 1' "$group_dir/cgroup.events" &&
+    ! grep -qs '^State:.[Tt]' "/proc/$1/status" && ! grep -qs FROZEN "$group_dir/freezer.state" &&
+        ! grep -qs 'frozen 1' "$group_dir/cgroup.events" &&
         until_or 2 has_worked "$1" "$(ticks "$1")"
 }
 
@@ -75,7 +80,8 @@ make_agent() {
         "$BUSY" 20ms 100ms &
         AGENT=$!
         words=(--agent-pid "$AGENT")
-        [ "$way" != cgroup ] || { echo "$AGENT" >"$group_dir/cgroup.procs" && words=(--agent-cgroup "$group"); }
+        [ "$way" != cgroup ] || { echo "$AGENT" >"$group_dir/cgroup.procs" &&
+            words=(--agent-cgroup "$group"); }
         ;;
     esac
 }
@@ -88,7 +94,8 @@ end_agent() {
 make_group() {
     group=noiselab-endurance.$$
     for group_dir in /sys/fs/cgroup/freezer /sys/fs/cgroup; do
-        [ -e "$group_dir/cgroup.procs" ] && group_dir=$group_dir/$group && mkdir "$group_dir" 2>/dev/null && return
+        [ -e "$group_dir/cgroup.procs" ] && group_dir=$group_dir/$group && mkdir "$group_dir" 2>/dev/null &&
+            return
     done
     group='' group_dir=''
 }
@@ -118,7 +125,8 @@ no_load() {
     done
 }
 
-# time_load KILLED_MS: how long the load of a launch that ends goes on after the kill, by looks of a fifth of a second
+# time_load KILLED_MS: how long the load of a launch that ends goes on after the kill, by looks of a fifth of
+# a second
 time_load() {
     local looked_ms=0
     while [ "$looked_ms" -le $((10 * LOAD_MS)) ]; do
@@ -148,13 +156,16 @@ has_recorder() { recorder=$(pgrep -P "$RUN" -x noiselab-record); }
 
 # once I: a campaign with one kill
 once() {
-    local ways=(pid cmd command cgroup) n_before=0 begun=has_rows rest=(--half-period 40ms --agent-period 20ms --agent-settle 5ms --levels 20 --warmup 0s --seconds 60 --who none --seed "$1")
+    local ways=(pid cmd command cgroup) n_before=0 begun=has_rows \
+        rest=(--half-period 40ms --agent-period 20ms --agent-settle 5ms --levels 20 --warmup 0s --seconds 60 \
+        --who none --seed "$1")
     [ -n "$group" ] || ways=(pid cmd command)
     way=${ways[RANDOM % ${#ways[@]}]} OUT=$work/campaign-$1
     make_agent
     # killed while the agent is recorded, before the launches
     if [ "$((RANDOM % 8))" = 0 ] && [ "$way" = pid ]; then way=recorded begun=has_recorder rest=(); fi
-    "$BIN/noiselab" run agent "${words[@]}" --ranks 2 --op barrier "${rest[@]}" --launches 1 --out "$OUT" --no-report >"$work/said" 2>&1 3>&- &
+    "$BIN/noiselab" run agent "${words[@]}" --ranks 2 --op barrier "${rest[@]}" --launches 1 --out "$OUT" \
+        --no-report >"$work/said" 2>&1 3>&- &
     RUN=$!
     if ! until_or "$START_S" $begun || ! choose_victim; then
         n[unmade]=$((n[unmade] + 1))
@@ -183,10 +194,12 @@ once() {
     else
         # rows are flushed as they are taken: at most the half under way is lost
         [ "$(rows)" -ge "$n_before" ] || bad lost 'rows were lost'
-        [ "$(cat "$OUT"/*/halves.csv | awk -F , 'NR == 1 { n = NF } NF != n' | wc -l)" -le 1 ] || bad lost 'damaged rows'
+        [ "$(cat "$OUT"/*/halves.csv | awk -F , 'NR == 1 { n = NF } NF != n' | wc -l)" -le 1 ] ||
+            bad lost 'damaged rows'
         # the campaign goes on, for a second in place of a minute
         sed -i 's/\t--seconds\t[^\t]*/\t--seconds\t0.5/' "$OUT/schedule.tsv"
-        timeout "$RESUME_S" "$BIN/noiselab" run agent --resume "$OUT" --only 1 --no-report >"$work/said" 2>&1 3>&- ||
+        timeout "$RESUME_S" "$BIN/noiselab" run agent --resume "$OUT" --only 1 --no-report >"$work/said" \
+            2>&1 3>&- ||
             bad stuck "not resumed (status $?): $(tail -n 1 "$work/said")"
     fi
     end_agent
@@ -198,9 +211,12 @@ sum_up() {
     for name in "${!killed[@]}"; do printf '%-16s %4d killed\n' "$name" "${killed[$name]}"; done | sort
     echo "endurance: ${n[kills]} kills, ${n[frozen]} left frozen or switched on, ${n[loads]} loads after a second (longest ${n[longest_ms]} ms)," \
         "${n[left]} processes left, ${n[lost]} with rows lost, ${n[stuck]} not ended or not resumed; ${n[unmade]} campaigns could not be made"
-    [ "${n[kills]}" = 0 ] || evidence_row endurance 'make endurance KILLS=KILLS SEED=SEED: random kill -9 of running campaigns with agents, and what was not given back' \
+    [ "${n[kills]}" = 0 ] ||
+        evidence_row endurance \
+        'make endurance KILLS=KILLS SEED=SEED: random kill -9 of running campaigns with agents, and what was not given back' \
         seed,kills,frozen,loads,longest_ms,left,lost,stuck,unmade \
-        "$SEED" "${n[kills]}" "${n[frozen]}" "${n[loads]}" "${n[longest_ms]}" "${n[left]}" "${n[lost]}" "${n[stuck]}" "${n[unmade]}"
+        "$SEED" "${n[kills]}" "${n[frozen]}" "${n[loads]}" "${n[longest_ms]}" "${n[left]}" "${n[lost]}" \
+        "${n[stuck]}" "${n[unmade]}"
 }
 
 clean_up() {

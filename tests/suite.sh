@@ -1,13 +1,16 @@
 #!/bin/sh
-# suite.sh NAME: one suite as TAP (or several of R's, joined by commas, which one process runs), kept in $NOISELAB_BUILD/suites/NAME.tap (a / is a -), beside it its seconds and CPU seconds in NAME.time. With
-# NOISELAB_AGAIN=yes only what failed before, alone: what measures can be spoilt by whatever else runs on a shared machine at that moment, which is no
-# mistake of the code. What R and lint say depends on nothing else, and stays as it is.
+# suite.sh NAME: one suite as TAP (or several of R's, joined by commas, which one process runs), kept in
+# $NOISELAB_BUILD/suites/NAME.tap (a / is a -), beside it its seconds and CPU seconds in NAME.time. With
+# NOISELAB_AGAIN=yes only what failed before, alone: what measures can be spoilt by whatever else runs on a
+# shared machine at that moment, which is no mistake of the code. What R and lint say depends on nothing else,
+# and stays as it is.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 # shellcheck source=tests/environment.sh
 . tests/environment.sh
 
-# run_suite NAME [PATTERN]: with an extended regular expression only the tests whose names it matches, where tests have names
+# run_suite NAME [PATTERN]: with an extended regular expression only the tests whose names it matches, where
+# tests have names
 run_suite() {
     case $1 in
     lint) tests/lint.sh ;;
@@ -18,8 +21,9 @@ run_suite() {
     esac
 }
 
-# r_batch NAME...: each keeps its own TAP and its own times, as if it had run alone. Helpers are read once for all. To compile what runs once takes
-# longer than to run it; and the heap begins large, so that it is seldom collected.
+# r_batch NAME...: each keeps its own TAP and its own times, as if it had run alone. Helpers are read once for
+# all. To compile what runs once takes longer than to run it; and the heap begins large, so that it is seldom
+# collected.
 r_batch() {
     for name in "$@"; do rm -f "$NOISELAB_BUILD/suites/$(echo "$name" | tr / -)".*; done
     # shellcheck disable=SC2016 # for R
@@ -51,13 +55,15 @@ r_batch() {
     rm "$tap.raw"
 }
 
-# as_one_tap: numbered from 1 on, with one plan at the end. cmocka writes "not ok N # SKIP name" for a test that was skipped, and before it what
-# tests/unit/unit.h says; a command of the Makefile ends with "N passed, N failed".
+# as_one_tap: numbered from 1 on, with one plan at the end. cmocka writes "not ok N # SKIP name" for a test
+# that was skipped, and before it what tests/unit/unit.h says; a command of the Makefile ends with "N passed,
+# N failed".
 as_one_tap() {
     awk '
         /^1\.\.[0-9]+/ { if (/# *[Ss][Kk][Ii][Pp]/) empty = $0; next }
         sub(/^skipped: /, "") { reason = " " $0; next }
-        /^not ok [0-9]+ # SKIP / { sub(/^not ok [0-9]+ # SKIP /, ""); $0 = "ok " $0 " # skip" reason; reason = "" }
+        /^not ok [0-9]+ # SKIP / { sub(/^not ok [0-9]+ # SKIP /, ""); $0 = "ok " $0 " # skip" reason;
+            reason = "" }
         /^(not )?ok/ {
             failed = /^not/
             sub(/^(not )?ok */, ""); sub(/^[0-9]+ */, ""); sub(/^- */, "")
@@ -77,9 +83,11 @@ counts_of_make() {
         END { if (!seen) print (failed ? "not ok - " : "ok - ") "make " name }'
 }
 
-# sweep FILE: what killed ranks of this user have left in shared memory since FILE was made, and no process maps any more
+# sweep FILE: what killed ranks of this user have left in shared memory since FILE was made, and no process
+# maps any more
 sweep() {
-    find /dev/shm -maxdepth 1 -type f -user "$(id -u)" -newer "$1" \( -name '*_segment.*' -o -name 'mpich_shar_tmp*' -o -name 'mpich_shm_*' \) 2>/dev/null | while read -r segment; do
+    find /dev/shm -maxdepth 1 -type f -user "$(id -u)" -newer "$1" \( -name '*_segment.*' -o \
+        -name 'mpich_shar_tmp*' -o -name 'mpich_shm_*' \) 2>/dev/null | while read -r segment; do
         grep -qsF -- "$segment" /proc/[0-9]*/maps || rm -f "$segment"
     done
 }
@@ -95,15 +103,19 @@ attempt() {
     # by way of a file: a process that a test leaves behind would hold a pipe for ever
     began=$(date +%s)
     : >"$tap.began"
-    ( run_suite "$@" </dev/null || printf '\n# ended with status %d\n' "$?"; times >"$tap.times") >"$tap.raw" 2>&1
+    ( run_suite "$@" </dev/null ||
+        printf '\n# ended with status %d\n' "$?"; times >"$tap.times") >"$tap.raw" 2>&1
     seconds=$(($(date +%s) - began))
-    case $1 in long/*) counts_of_make "${1#long/}" <"$tap.raw" >"$tap.made" && mv "$tap.made" "$tap.raw" ;; esac
-    if ! grep -qE '^(not )?ok|^1\.\.0 *# *[Ss][Kk][Ii][Pp]' "$tap.raw" || { grep -q '^# ended with status' "$tap.raw" && ! grep -q '^not ok' "$tap.raw"; }; then
+    case $1 in long/*) counts_of_make "${1#long/}" <"$tap.raw" >"$tap.made" &&
+        mv "$tap.made" "$tap.raw" ;; esac
+    if ! grep -qE '^(not )?ok|^1\.\.0 *# *[Ss][Kk][Ii][Pp]' "$tap.raw" ||
+        { grep -q '^# ended with status' "$tap.raw" && ! grep -q '^not ok' "$tap.raw"; }; then
         printf '\nnot ok - %s broke off\n' "$1" >>"$tap.raw"
     fi
     as_one_tap <"$tap.raw" >"$tap"
     # of the second line, that of children: minutes and seconds, user and system
-    awk -v name="$1" -v seconds="$seconds" -F '[ ms]+' 'NR == 2 { printf "%s\t%d\t%.0f\n", name, seconds, 60 * $1 + $2 + 60 * $3 + $4 }' \
+    awk -v name="$1" -v seconds="$seconds" -F '[ ms]+' \
+        'NR == 2 { printf "%s\t%d\t%.0f\n", name, seconds, 60 * $1 + $2 + 60 * $3 + $4 }' \
         "$tap.times" >"${tap%.tap}.time"
     sweep "$tap.began"
     rm -f "$tap.raw" "$tap.times" "$tap.began"
@@ -111,7 +123,8 @@ attempt() {
 
 failed_tests() { sed -n 's/^not ok [0-9]* - //p' "$1" | sed 's/ in [0-9]*ms$//'; }
 
-# again NAME: the tests that failed, or the whole suite where they cannot be told from the others (a setup that failed has no name)
+# again NAME: the tests that failed, or the whole suite where they cannot be told from the others (a setup
+# that failed has no name)
 again() {
     mv "$tap" "$tap.first"
     pattern=$(failed_tests "$tap.first" | sed 's/[][\\.*^$+?(){}|]/\\&/g' | paste -sd '|' -)
@@ -120,7 +133,8 @@ again() {
     [ "$wanted" -eq 0 ] || attempt "$1" "^($pattern)\$"
     if [ "$wanted" -gt 0 ] && [ "$(grep -cE '^(not )?ok ' "$tap")" -eq "$wanted" ]; then
         # with what did not fail before
-        { grep -E '^ok ' "$tap.first"; cat "$tap"; } >"$tap.both" && as_one_tap <"$tap.both" >"$tap" && rm "$tap.both"
+        { grep -E '^ok ' "$tap.first"; cat "$tap"; } >"$tap.both" && as_one_tap <"$tap.both" >"$tap" &&
+            rm "$tap.both"
     else
         attempt "$1"
     fi

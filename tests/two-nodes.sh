@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# Two nodes on one machine, for tests and benches: the test cluster's nodes without its Slurm. Ranks on them talk over TCP. They have one kernel,
-# so their clocks agree. Sourced; `folder` is where the nodes' files go.
+# Two nodes on one machine, for tests and benches: the test cluster's nodes without its Slurm. Ranks on them
+# talk over TCP. They have one kernel, so their clocks agree. Sourced; `folder` is where the nodes' files go.
 
 # sh does not tell a sourced file where it stands: TESTS does (the folder tests)
 two_nodes_cluster() { "${TESTS:?the folder tests}/cluster/cluster.sh" "$@"; }
@@ -13,10 +13,12 @@ two_nodes_why_not() {
     fi
 }
 
-# two_nodes_make TAG FOLDER: status other than 0, with the reason on stderr, when it cannot; then nothing of them stays
+# two_nodes_make TAG FOLDER: status other than 0, with the reason on stderr, when it cannot; then nothing of
+# them stays
 two_nodes_make() { two_nodes_cluster up --nodes 2 --no-slurm --tag "$1" "$2/nodes"; }
 
-# two_nodes_or_leave_out TAG FOLDER: for setup_file of tests; what needs them is left out where they cannot be had
+# two_nodes_or_leave_out TAG FOLDER: for setup_file of tests; what needs them is left out where they cannot be
+# had
 two_nodes_or_leave_out() {
     leave_out "$(two_nodes_why_not)"
     [ -z "$LEFT_OUT" ] || return 0

@@ -1,6 +1,7 @@
 #!/bin/sh
-# page.sh PAGE [check]: writes the tables of columns in PAGE anew, each between the lines `<!-- columns: NAME -->` and `<!-- end of columns -->`,
-# from common/contract/NAME.table. check: prints where the page is another, and changes nothing.
+# page.sh PAGE [check]: writes the tables of columns in PAGE anew, each between the lines `<!-- columns: NAME
+# -->` and `<!-- end of columns -->`, from common/contract/NAME.table. check: prints where the page is
+# another, and changes nothing.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 page=$1

@@ -1,5 +1,6 @@
 #!/bin/sh
-# batch.sh EXPERIMENT: its batch script, with the question, #SBATCH lines and parameters (variables that are options of the same name) of EXPERIMENT.sbatch
+# batch.sh EXPERIMENT: its batch script, with the question, #SBATCH lines and parameters (variables that are
+# options of the same name) of EXPERIMENT.sbatch
 set -eu
 file=$(dirname "$0")/../$1.sbatch
 cat <<EOT

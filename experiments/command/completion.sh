@@ -1,11 +1,14 @@
 #!/bin/sh
-# completion.sh bash|zsh WORDS.TSV: completion of noiselab for that shell, on stdout, made of the table of all words (see words.sh).
+# completion.sh bash|zsh WORDS.TSV: completion of noiselab for that shell, on stdout, made of the table of all
+# words (see words.sh).
 set -eu
 shell=$1 words=$2
 
-# cases: a line of a case for each program with its options, and one for each option that takes a value: the words that are known (those of a table, or of a value
-# written a|b|c), / for files, - for what cannot be known
-cases=$(awk -F '\t' -v types='--op operation --design design --starts start --arrival arrival --datatype datatype --reduce reduction --kind kind --pattern pattern
+# cases: a line of a case for each program with its options, and one for each option that takes a value: the
+# words that are known (those of a table, or of a value written a|b|c), / for files, - for what cannot be
+# known
+cases=$(awk -F '\t' \
+    -v types='--op operation --design design --starts start --arrival arrival --datatype datatype --reduce reduction --kind kind --pattern pattern
     --preset preset --checks check --channel channel' '
     BEGIN { n = split(types, t, "[ \n]+"); for (i = 1; i < n; i += 2) type_of[t[i]] = t[i + 1] }
     $2 == "option" { row[++n_rows] = $0; all[$1] = all[$1] (all[$1] == "" ? "" : " ") $3; next }
@@ -25,11 +28,16 @@ cases=$(awk -F '\t' -v types='--op operation --design design --starts start --ar
 [ -n "$cases" ] || { echo "completion.sh: there is no option in '$words'" >&2; exit 2; }
 
 # of TYPE: all words of that type, on one line
-of() { awk -F '\t' -v type="$1" '$2 == type && !seen[$3]++ { out = out (out == "" ? "" : " ") $3 } END { print out }' "$words"; }
+of() {
+    awk -F '\t' -v type="$1" \
+        '$2 == type && !seen[$3]++ { out = out (out == "" ? "" : " ") $3 } END { print out }' "$words"
+}
 
 commands=$(of command) experiments=$(of experiment) analyses=$(of analysis) plots=$(of plot)
 # what help explains, without the options, and without words of two parts
-explained=$(awk -F '\t' '$2 != "option" && $3 != "-" && $3 !~ / / && !seen[$3]++ { out = out (out == "" ? "" : " ") $3 } END { print out }' "$words")
+explained=$(awk -F '\t' \
+    '$2 != "option" && $3 != "-" && $3 !~ / / && !seen[$3]++ { out = out (out == "" ? "" : " ") $3 } END {
+    print out }' "$words")
 programs=$(awk -F '\t' '$2 == "option" && $1 !~ / / { print $1 }' "$words" | sort -u | paste -sd ' ' -)
 
 bourne() {

@@ -1,7 +1,8 @@
 #!/bin/bash
-# man.sh BUILD PAGE: a man page with its options, on stdout: for a line `.\" options PROGRAM` those of the program's table, for a line
-# `.\" rows PROGRAM TYPE` the rows of another table of it (operations: the three forms of one together), for a line
-# `.\" experiments` what noiselab run EXPERIMENT prints of each, without what all of them print, which is `.\" help` alone
+# man.sh BUILD PAGE: a man page with its options, on stdout: for a line `.\" options PROGRAM` those of the
+# program's table, for a line `.\" rows PROGRAM TYPE` the rows of another table of it (operations: the three
+# forms of one together), for a line `.\" experiments` what noiselab run EXPERIMENT prints of each, without
+# what all of them print, which is `.\" help` alone
 set -eu
 table_of_words=$1/share/noiselab/words.tsv
 
@@ -32,14 +33,17 @@ while IFS= read -r line; do
             function put() { if (names != "") print ".TP\n" names "\n\\&" help; n++ }
             $1 " " $2 != table { next }
             $3 == "i" first || $3 == first "_init" { names = names ", \\fB" roff($3) "\\fR"; next }
-            { put(); first = $3; names = "\\fB" roff($3) "\\fR" ($4 == "-" ? "" : " \\fI" roff($4) "\\fR"); help = roff($5) }
+            { put(); first = $3; names = "\\fB" roff($3) "\\fR" ($4 == "-" ? "" : " \\fI" roff($4) "\\fR");
+                help = roff($5) }
             END { put(); exit n < 2 }' "$table_of_words"
         ;;
     '.\" help') printf '%s\n' "$common" | verbatim ;;
     '.\" experiments')
-        awk -F '\t' '$1 == "noiselab-run" && $2 == "experiment" { print $3 }' "$table_of_words" | while read -r experiment; do
+        awk -F '\t' '$1 == "noiselab-run" && $2 == "experiment" { print $3 }' "$table_of_words" |
+            while read -r experiment; do
             printf '.SS Of %s\n' "$experiment"
-            "$1/bin/noiselab-run" "$experiment" --help </dev/null | awk -v end="${common%%:*}:" '$0 == end { exit } { print }' | verbatim
+            "$1/bin/noiselab-run" "$experiment" --help </dev/null |
+                awk -v end="${common%%:*}:" '$0 == end { exit } { print }' | verbatim
         done
         ;;
     *) printf '%s\n' "$line" ;;

@@ -9,6 +9,7 @@
 # no other row is written. MACHINE names the machine in the rows (default: its processor and kernel). The
 # archive of a campaign, build/catalogue/*.tar.xz, is to be kept: its row has the checksum. `make catalogue`
 # makes docs/agents.md of the rows.
+
 # shellcheck disable=SC2317 # agents are functions that are called by their names
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -297,7 +298,7 @@ rows() {
 
 status=0
 case ${1-} in
-'' | -h | --help) sed -n '2,12s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;;
+'' | -h | --help) sed -n '2,/^[^#]\|^$/s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;;
 --list)
     folder=$(mktemp -d)
     for name in $names; do

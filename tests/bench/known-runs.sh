@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# known-runs.sh CASE... [RUNS]: what `noiselab run agent` and `noiselab run acceptance` answer of an agent, a machine or the test cluster of which is known what it is,
-# until RUNS (10) rows of each CASE and this version are in docs/evidence (the same command goes on). Nothing else should run meanwhile.
-# Rows of agent-runs.csv, 60 s each:
+# known-runs.sh CASE... [RUNS]: what `noiselab run agent` and `noiselab run acceptance` answer of an agent, a
+# machine or the test cluster of which is known what it is, until RUNS (10) rows of each CASE and this version
+# are in docs/evidence (the same command goes on). Nothing else should run meanwhile. Rows of agent-runs.csv,
+# 60 s each:
 #   bursts   2.5 ms each 250 ms on CPU 0: 1 % of the CPU that one rank has
 #   placebo  a process that sleeps, frozen like any other
 #   beside   bursts, while noiselab-gen takes 20 % of the last CPU
@@ -11,7 +12,8 @@
 #   quiet      this machine as it is, which nobody asked about: no verdict about noise
 #   burst      noiselab-gen takes 20 ms each second of CPU 1
 #   nobody     burst, by an account without privileges
-#   reference  no row: five launches of this machine as it is, kept in build/acceptance-reference for the next two
+#   reference  no row: five launches of this machine as it is, kept in build/acceptance-reference for the next
+#              two
 #   against-quiet, against-burst   quiet and burst, held against it
 #   against-small                  2 ms each second, held against it
 #   crowd      burst, while 12 programs spin on the CPUs
@@ -25,11 +27,12 @@ cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/bench/launch.bash
 source tests/bench/launch.bash
 NOISELAB_EVIDENCE=${NOISELAB_EVIDENCE:-docs/evidence}
-noiselab=$NOISELAB_BIN/noiselab reference=$build/acceptance-reference seconds=60 runs=10 other='' cluster='' cases=() crowd=()
+noiselab=$NOISELAB_BIN/noiselab reference=$build/acceptance-reference seconds=60 runs=10 other='' cluster='' \
+    cases=() crowd=()
 for word; do
     case $word in [1-9]*) runs=$word ;; *) cases+=("$word") ;; esac
 done
-[ ${#cases[@]} -gt 0 ] || { sed -n '2,24s/^# \{0,1\}//p' "$0" >&2 && exit 2; }
+[ ${#cases[@]} -gt 0 ] || { sed -n '2,/^[^#]\|^$/s/^# \{0,1\}//p' "$0" >&2 && exit 2; }
 chmod 755 "$work"
 
 end_other() {
@@ -50,7 +53,8 @@ in_cluster() { tests/cluster/cluster.sh "$1" "$cluster" "${@:2}"; }
 
 # load LEVEL PERIOD CPU [COMMAND...]: noiselab-gen in the background, by COMMAND
 load() {
-    "${@:4}" "$NOISELAB_BIN/noiselab-gen" --level "$1" --period "$2" --on "cpu:$3" --duration 2h >/dev/null 2>&1 &
+    "${@:4}" "$NOISELAB_BIN/noiselab-gen" --level "$1" --period "$2" --on "cpu:$3" --duration 2h >/dev/null \
+        2>&1 &
     other=$!
 }
 
@@ -70,7 +74,8 @@ agent() {
         words=(--op allreduce --bytes 16MiB --ranks 1 --agent-period 100ms)
         ;;
     esac
-    "$noiselab" run agent --agent-cmd "$agent" --agent-name known "${words[@]}" --launches 1 --seconds $seconds --margin $margin --out "$work/one"
+    "$noiselab" run agent --agent-cmd "$agent" --agent-name known "${words[@]}" --launches 1 \
+        --seconds $seconds --margin $margin --out "$work/one"
 }
 
 acceptance() {
@@ -87,7 +92,10 @@ acceptance() {
         done
         load 2 1s 1
         ;;
-    node) load 10 10ms "$(in_cluster on node2 awk '/^Cpus_allowed_list/ { sub(/[-,].*/, "", $2); print $2 }' /proc/self/status)" in_cluster on node2 ;;
+    node)
+        load 10 10ms "$(in_cluster on node2 awk '/^Cpus_allowed_list/ {
+            sub(/[-,].*/, "", $2); print $2 }' /proc/self/status)" in_cluster on node2
+        ;;
     link) in_cluster relay node1 node2 >"$work/relay" && other=$(<"$work/relay") ;;
     byte) words+=(--checks default:inject-fault=0:1:100) ;;
     dead)
@@ -111,13 +119,16 @@ acceptance() {
     "$noiselab" run acceptance --finish "$work/one"
 }
 
-# row_of KIND STATUS SECONDS: what the answer says. Of acceptance `named`: the five costliest tasks, of a dead node the last message; `failed`: who, and
-# in what.
+# row_of KIND STATUS SECONDS: what the answer says. Of acceptance `named`: the five costliest tasks, of a dead
+# node the last message; `failed`: who, and in what.
 agent_row() {
     local figures
     figures=$("$noiselab" analyze agent --json "$work/one" 2>/dev/null |
-        jq -r --arg margin "$margin" '.answers[0] | [.outcome, .case, .value, .low, .high, .beyond_most, $margin, .margin_verdict] | @csv' | tr -d '"')
-    evidence_row agent-runs 'tests/bench/known-runs.sh CASE RUNS: answers of noiselab run agent --seconds 60 about agents that are known (bursts: 1 % of the CPU of one rank; placebo: nothing; control: memory beside one rank)' \
+        jq -r --arg margin "$margin" \
+        '.answers[0] | [.outcome, .case, .value, .low, .high, .beyond_most, $margin, .margin_verdict] |
+        @csv' | tr -d '"')
+    evidence_row agent-runs \
+        'tests/bench/known-runs.sh CASE RUNS: answers of noiselab run agent --seconds 60 about agents that are known (bursts: 1 % of the CPU of one rank; placebo: nothing; control: memory beside one rank)' \
         case,status,took_s,outcome,case_of_rule,value_percent,low_percent,high_percent,beyond_most_percent,margin_percent,margin_verdict \
         "$case" "$1" "$2" "${figures:-none,,,,,,$margin,}"
 }
@@ -125,14 +136,19 @@ acceptance_row() {
     local file=$work/one/verdict.json figures
     [ -s "$file" ] || { file=$work/none && echo '{}' >"$file"; }
     figures=$(jq -r --arg last "$([ "$case" != dead ] || tail -n 1 "$work/errors")" '
-        def worst(check): [.figures // [] | .[] | select(.check == check and .metric != "waited")] | max_by(.value) // {};
+        def worst(check): [.figures // [] | .[] | select(.check == check and .metric != "waited")] |
+            max_by(.value) // {};
         worst("others") as $others | worst("scale") as $scale |
         [.verdict, .judged, $others.value, $others.ci_low, $others.ci_high,
-         ([.causes // [] | .[] | select(.burst_s != null) | "\(.task) \(.pid // "-") CPU \(.cpus) \(.burst_s) s \(.per_s)/s \(.duty_percent) %"][:5] | join("; ")) + $last, $scale.value, $scale.ci_low, $scale.ci_high,
+         ([.causes // [] | .[] | select(.burst_s != null) |
+             "\(.task) \(.pid // "-") CPU \(.cpus) \(.burst_s) s \(.per_s)/s \(.duty_percent) %"][:5] |
+             join("; ")) + $last, $scale.value, $scale.ci_low, $scale.ci_high,
          ([.judgements // [] | .[] | select(.kind == "scale") | .verdict][0]),
-         ([.judgements // [] | .[] | select(.verdict == "fail") | "\(.check) \(.entity)"] | unique | join("; "))] |
+         ([.judgements // [] | .[] | select(.verdict == "fail") | "\(.check) \(.entity)"] | unique |
+             join("; "))] |
         map(tostring | if . == "null" then "" else gsub(","; " ") end) | join(",")' "$file")
-    evidence_row acceptance-runs 'tests/bench/known-runs.sh CASE RUNS: answers of noiselab run acceptance about machines of which is known what is wrong' \
+    evidence_row acceptance-runs \
+        'tests/bench/known-runs.sh CASE RUNS: answers of noiselab run acceptance about machines of which is known what is wrong' \
         case,status,took_s,verdict,judged,taken_percent,low_percent,high_percent,named,at_scale_percent,scale_low_percent,scale_high_percent,scale_verdict,failed \
         "$case" "$1" "$2" "$figures"
 }
@@ -142,7 +158,8 @@ for case in "${cases[@]}"; do
     case $case in
     bursts | placebo | beside | full | control) kind=agent ;;
     cluster | node | link | byte | dead)
-        [ -n "$cluster" ] || { cluster=$(mktemp -d /tmp/noiselab-cluster.XXXXXX) && tests/cluster/cluster.sh up --nodes 3 --tag "r$$" "$cluster" >&2; } || exit 2
+        [ -n "$cluster" ] || { cluster=$(mktemp -d /tmp/noiselab-cluster.XXXXXX) &&
+            tests/cluster/cluster.sh up --nodes 3 --tag "r$$" "$cluster" >&2; } || exit 2
         ;;
     reference)
         rm -rf "$reference"
@@ -164,5 +181,6 @@ for case in "${cases[@]}"; do
         rm -rf "${work:?}"/{one,home}
     done
     # the next case may have none
-    case $case in cluster | node | link | byte | dead) in_cluster down && rm -rf "$cluster" && cluster='' ;; esac
+    case $case in cluster | node | link | byte | dead) in_cluster down && rm -rf "$cluster" &&
+        cluster='' ;; esac
 done

@@ -1,5 +1,5 @@
-# What the benches share that launch the detector: where things are, how ranks are started, and what happens when they are not.
-# Sourced, with the repository's root as the folder.
+# What the benches share that launch the detector: where things are, how ranks are started, and what happens
+# when they are not. Sourced, with the repository's root as the folder.
 # shellcheck shell=bash disable=SC2034
 
 build=${NOISELAB_BUILD:-build}

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# mechanisms.sh [CASE...] [RUNS] [SECONDSs]: what `noiselab run agent` names of an agent that disturbs by one known mechanism, until RUNS (10) rows of each
-# CASE and this version are in docs/evidence/mechanisms.csv (the same command goes on). SECONDS: length of a run (60s). As root; nothing else should
-# run meanwhile. Cases, with what is to be named (of all but the last two the agent runs on a CPU without a rank):
+# mechanisms.sh [CASE...] [RUNS] [SECONDSs]: what `noiselab run agent` names of an agent that disturbs by one
+# known mechanism, until RUNS (10) rows of each CASE and this version are in docs/evidence/mechanisms.csv (the
+# same command goes on). SECONDS: length of a run (60s). As root; nothing else should run meanwhile. Cases,
+# with what is to be named (of all but the last two the agent runs on a CPU without a rank):
 #   calls    function_calls    it reads a counter of the rank's CPU over and over
 #   tlb      tlb_shootdowns    it tells the kernel that the rank's memory is cold
 #   cache    memory_latency    it writes through 96 MiB without end
 #   smaps    memory_lock       it reads the rank's smaps without end
 #   timers   timer_interrupts  a timer wakes it each 50 us, on the rank's CPU
-#   writer   kernel_threads    it has the kernel's flushers write, two ranks; device interrupts may be named, too
+#   writer   kernel_threads    it has the kernel's flushers write, two ranks; device interrupts may be named,
+#            too
 #   busy     nothing           2.5 ms each 250 ms on the rank's CPU
 #   asleep   nothing           a process that sleeps
 set -u
@@ -44,18 +46,22 @@ for case in "${cases[@]}"; do
     choose
     for ((n = $(n_rows mechanisms "$case"); n < runs; n++)); do
         busy=$(busy_percent)
-        "$noiselab" run agent --agent-cmd "$agent" --agent-name known --op barrier --ranks $ranks --agent-period 100ms --launches 1 \
+        "$noiselab" run agent --agent-cmd "$agent" --agent-name known --op barrier --ranks $ranks \
+            --agent-period 100ms --launches 1 \
             --seconds "$seconds" --out "$work/one" >"$work/said" 2>"$work/errors" </dev/null
         status=$?
         rm -f "$written"
         # what is named, the surest first, and what it comes with
-        figures=$("$noiselab" analyze agent --json "$work/one" 2>/dev/null | jq -r --arg wanted "$wanted" --arg may "$may" '
+        figures=$("$noiselab" analyze agent --json "$work/one" 2>/dev/null | jq -r --arg wanted "$wanted" \
+            --arg may "$may" '
             (([.mechanisms // [] | .[] | select(.named)] | sort_by(-.z) | map(.counter)) +
-             (if ([.behalf // [] | .[] | select(.group == "kernel" and .p_holm <= 0.01)] | length) > 0 then ["kernel_threads"] else [] end)) as $named |
+             (if ([.behalf // [] | .[] | select(.group == "kernel" and .p_holm <= 0.01)] |
+                 length) > 0 then ["kernel_threads"] else [] end)) as $named |
             (if ($named | length) == 0 then "nothing" else $named | join("+") end) as $words |
             [$words, (if ($named - [$may]) == [$wanted] or $words == $wanted then "yes" else "no" end),
              (.answers[0] | .case, .value, .low, .high)] | map(tostring) | join(",")')
-        evidence_row mechanisms 'tests/bench/mechanisms.sh: what noiselab run agent names of agents that disturb by one known mechanism' \
+        evidence_row mechanisms \
+            'tests/bench/mechanisms.sh: what noiselab run agent names of agents that disturb by one known mechanism' \
             case,status,seconds,wanted,named,right,case_of_rule,slowdown_percent,low_percent,high_percent,busy_percent \
             "$case" "$status" "$seconds" "$wanted" "${figures:-,no,,,,}" "$busy"
         tail -n 1 "$NOISELAB_EVIDENCE/mechanisms.csv"

@@ -1,7 +1,9 @@
 #!/bin/bash
 # Settings of known effect, and settings of this machine, by noiselab run setting.
-#   tests/bench/settings.sh fake  FILE [RUNS]   a file stands for the setting: a process that watches it begins a load of 1 % of a CPU where the file
-#                                               says load, ends it where it says none, and does nothing about it where it says other
+#   tests/bench/settings.sh fake  FILE [RUNS]   a file stands for the setting: a process that watches it
+#                                 begins a load of 1 % of a CPU where the file
+#                                               says load, ends it where it says none, and does nothing about
+#                                               it where it says other
 #   tests/bench/settings.sh real  FILE          settings of this machine that may be written, each once
 # Each run adds a row to FILE (docs/evidence/settings.csv); real leaves out settings that have a row of this version of noiselab, so that the same
 # command goes on where it was ended. SECONDS_EACH=N: how long a run is (default 60); BESIDE=COMMAND: what else runs meanwhile.
@@ -38,14 +40,20 @@ run_one() {
     local truth=$1 setting=$2
     shift 2
     rm -rf "$work/campaign"
-    noiselab run setting --set "$setting" --seconds "$each" --margin 0.5 --no-report --out "$work/campaign" "$@" >"$work/said" 2>&1
-    if ! noiselab analyze setting --json --margin 0.5 "$work/campaign" >"$work/json" 2>/dev/null && [ ! -s "$work/json" ]; then
+    noiselab run setting --set "$setting" --seconds "$each" --margin 0.5 --no-report --out "$work/campaign" \
+        "$@" >"$work/said" 2>&1
+    if ! noiselab analyze setting --json --margin 0.5 "$work/campaign" >"$work/json" 2>/dev/null &&
+        [ ! -s "$work/json" ]; then
         tail -n 1 "$work/said" >&2
         return 1
     fi
-    jq -r --arg date "$(date -u +%F)" --arg version "$version" --arg machine "$machine" --arg beside "${BESIDE-}" --arg setting "${setting##*/}" \
-        --arg truth "$truth" --arg each "$each" '.rows[] | [$date, $version, $machine, $beside, $setting, $truth, $each, .outcome, .estimate,
-        .ci_low, .ci_high, .writing_percent, .n] | map(tostring | gsub(","; " ")) | join(",")' "$work/json" >>"$file"
+    jq -r --arg date "$(date -u +%F)" --arg version "$version" --arg machine "$machine" \
+        --arg beside "${BESIDE-}" --arg setting "${setting##*/}" \
+        --arg truth "$truth" \
+        --arg each "$each" \
+        '.rows[] | [$date, $version, $machine, $beside, $setting, $truth, $each, .outcome, .estimate,
+        .ci_low, .ci_high, .writing_percent, .n] | map(tostring | gsub(","; " ")) |
+            join(",")' "$work/json" >>"$file"
     tail -n 1 "$file"
 }
 

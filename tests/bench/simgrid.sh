@@ -1,10 +1,12 @@
 #!/bin/bash
-# simgrid.sh: steps of 1 ms, each followed by a barrier or an allreduce, over 16 to 256 hosts with a burst of 2.5 ms every 100 ms each, in
-# SimGrid (Debian: libsimgrid-dev) and in noiselab's own simulation, with the same phases: docs/evidence/simgrid.csv. Status 1 where they differ by more than 2 %.
+# simgrid.sh: steps of 1 ms, each followed by a barrier or an allreduce, over 16 to 256 hosts with a burst of
+# 2.5 ms every 100 ms each, in SimGrid (Debian: libsimgrid-dev) and in noiselab's own simulation, with the
+# same phases: docs/evidence/simgrid.csv. Status 1 where they differ by more than 2 %.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=$PWD/${NOISELAB_BUILD:-build}
-command -v smpicc >/dev/null || { echo "simgrid.sh: no smpicc here (Debian: libsimgrid-dev): nothing is compared"; exit 0; }
+command -v smpicc >/dev/null ||
+    { echo "simgrid.sh: no smpicc here (Debian: libsimgrid-dev): nothing is compared"; exit 0; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cat >"$work/loop.c" <<'C'
@@ -49,16 +51,20 @@ printf '%s\n' '# tests/bench/simgrid.sh: seconds of a step, in SimGrid and in th
 as_of=$(git describe --always),$(date -u +%Y-%m-%dT%H:%M:%SZ)
 for operation in barrier allreduce; do
     for n in 16 64 256; do
-        "$build/bin/noiselab" project --burst 2.5ms --period 100ms --nodes "$n" --every 1ms --pattern "$operation" --export simgrid \
+        "$build/bin/noiselab" project --burst 2.5ms --period 100ms --nodes "$n" --every 1ms \
+            --pattern "$operation" --export simgrid \
             --out "$work/$operation.$n" >"$work/said"
-        theirs=$(cd "$work/$operation.$n" && smpirun -np "$n" -platform platform.xml -hostfile hosts --log=root.thres:critical \
-            --cfg=network/model:CM02 --cfg=smpi/simulate-computation:no --cfg=network/TCP-gamma:0 --cfg=network/crosstraffic:0 \
+        theirs=$(cd "$work/$operation.$n" && smpirun -np "$n" -platform platform.xml -hostfile hosts \
+            --log=root.thres:critical \
+            --cfg=network/model:CM02 --cfg=smpi/simulate-computation:no --cfg=network/TCP-gamma:0 \
+            --cfg=network/crosstraffic:0 \
             "$work/loop" "$operation" 300 1e-3 1.5e-6 2>"$work/said" | tail -n 1)
         ours=$(R_LIBS=$build/lib/noiselab/R Rscript --vanilla -e 'of <- commandArgs(TRUE)
             pattern <- list(name = of[1], bytes = 1, latency_s = 2.5e-6, overhead_s = 1.5e-6, per_byte_s = 0)
             ends <- noiselab:::simulated_ends(pattern, as.numeric(of[2]), 1e-3, c(75L, 300L), c(0.1, 0.1, 10), 0.0025, 1, 1)
             cat(sprintf("%.9f", diff(ends[, 1]) / 225))' "$operation" "$n")
-        awk -v a="$theirs" -v b="$ours" -v what="$operation,$n" -v as_of="$as_of" 'BEGIN { printf "%s,%s,%s,%.2f,%s\n", what, a, b, 100 * (b / a - 1), as_of }' >>"$work/table"
+        awk -v a="$theirs" -v b="$ours" -v what="$operation,$n" -v as_of="$as_of" \
+            'BEGIN { printf "%s,%s,%s,%.2f,%s\n", what, a, b, 100 * (b / a - 1), as_of }' >>"$work/table"
     done
 done
 tee docs/evidence/simgrid.csv <"$work/table"

@@ -1,7 +1,9 @@
 #!/bin/bash
-# top.sh [SECONDS [PART...]]: what noiselab top costs, measured by noiselab record from outside, SECONDS long for each (40): in a terminal and as an exporter;
-# and what a refresh costs with 10,000 tasks. As root, on a machine with nothing else to do. PART: screen, batch, exporter, tasks, others (what the kernel's
-# records of context switches take from those who switch, at 1,000 switches per second), agent (the answer of noiselab run agent).
+# top.sh [SECONDS [PART...]]: what noiselab top costs, measured by noiselab record from outside, SECONDS long
+# for each (40): in a terminal and as an exporter; and what a refresh costs with 10,000 tasks. As root, on a
+# machine with nothing else to do. PART: screen, batch, exporter, tasks, others (what the kernel's records of
+# context switches take from those who switch, at 1,000 switches per second), agent (the answer of noiselab
+# run agent).
 set -eu
 cd "$(dirname "$0")/../.."
 root=$PWD
@@ -27,7 +29,8 @@ trap end EXIT
 row() {
     printf '%s\tevery %s s\t%s %% of a CPU\tlongest burst %s us\t%s bursts/s\t%s switches/s\t%s tasks\trefresh %s ms\n' "$@"
     evidence_row top 'tests/bench/top.sh: what noiselab top costs, by noiselab record; refresh_ms: of its own account' \
-        part,cpus,interval_s,cpu_percent,longest_us,bursts_per_s,switches_per_s,tasks,refresh_ms "$1" "$(nproc)" "${@:2}"
+        part,cpus,interval_s,cpu_percent,longest_us,bursts_per_s,switches_per_s,tasks,refresh_ms "$1" \
+        "$(nproc)" "${@:2}"
 }
 
 switches() { awk '$1 == "ctxt" { print $2 }' /proc/stat; }
@@ -37,8 +40,11 @@ outside() {
     local before
     before=$(switches)
     noiselab-record --pid "$3" --duration "${seconds}s" --source cpu:group-gap=1us --json >"$folder/$1.json"
-    row "$1" "$2" "$(jq -r '.percent_of_cpu * 10000 | round / 10000' "$folder/$1.json")" "$(jq -r '[.tasks[] | select(.task == "noiselab-top") | .longest_ns] | max / 1000 | round' "$folder/$1.json")" \
-        "$(jq -r '.bursts / (.span_ns / 1e9) * 100 | round / 100' "$folder/$1.json")" "$((($(switches) - before) / seconds))" "$(find /proc -maxdepth 1 -name '[0-9]*' | wc -l)" ''
+    row "$1" "$2" "$(jq -r '.percent_of_cpu * 10000 | round / 10000' "$folder/$1.json")" \
+        "$(jq -r '[.tasks[] | select(.task == "noiselab-top") | .longest_ns] | max / 1000 |
+        round' "$folder/$1.json")" \
+        "$(jq -r '.bursts / (.span_ns / 1e9) * 100 | round / 100' "$folder/$1.json")" \
+        "$((($(switches) - before) / seconds))" "$(find /proc -maxdepth 1 -name '[0-9]*' | wc -l)" ''
 }
 
 for part in $parts; do
@@ -50,7 +56,8 @@ for part in $parts; do
         tmux -L bench kill-server
         ;;
     batch | exporter)
-        if [ "$part" = batch ]; then noiselab-top --batch >/dev/null & else noiselab-top --openmetrics "$folder/noiselab.prom" --interval 15s & fi
+        if [ "$part" = batch ]; then noiselab-top --batch >/dev/null & else noiselab-top \
+            --openmetrics "$folder/noiselab.prom" --interval 15s & fi
         pid=$!
         started="$started $pid"
         sleep 16
@@ -64,22 +71,29 @@ for part in $parts; do
         for source in cpu proc; do
             # without the first samples, in which names are looked for
             noiselab-top --json --interval 2s --duration 14s --source $source >"$folder/samples"
-            jq -s -r '.[2:] | map(.own.cpu_percent * .interval_ns / 1e8) | add / length * 100 | round / 100 | tostring' "$folder/samples" >"$folder/refresh"
-            row "tasks-$source" 2 "$(jq -s -r '.[2:] | map(.own.cpu_percent) | add / length * 1000 | round / 1000' "$folder/samples")" \
+            jq -s -r '.[2:] | map(.own.cpu_percent * .interval_ns / 1e8) | add / length * 100 | round / 100 |
+                tostring' "$folder/samples" >"$folder/refresh"
+            row "tasks-$source" 2 \
+                "$(jq -s -r '.[2:] | map(.own.cpu_percent) | add / length * 1000 |
+                round / 1000' "$folder/samples")" \
                 "$(jq -s -r '.[2:] | map(.own.longest_ns) | max / 1000 | round' "$folder/samples")" \
-                "$(jq -s -r '.[2:] | map(.own.wakeups_per_second) | add / length * 100 | round / 100' "$folder/samples")" '' 10000 "$(cat "$folder/refresh")"
+                "$(jq -s -r '.[2:] | map(.own.wakeups_per_second) | add / length * 100 |
+                round / 100' "$folder/samples")" '' 10000 "$(cat "$folder/refresh")"
         done
         ;;
     others)
         # the same records, asked for in the same way; median over pairs of rounds with and without
-        row others '' "$("$build/bench/bench_recording" 200 | awk '$1 == "switch_adds_ns" { printf "%.4f", $2 * 1000 / 1e9 * 100 }')" '' '' 1000 '' ''
+        row others '' "$("$build/bench/bench_recording" 200 | awk '$1 == "switch_adds_ns" {
+            printf "%.4f", $2 * 1000 / 1e9 * 100 }')" '' '' 1000 '' ''
         ;;
     agent)
         # the whole answer, of which the agent's CPU time is the row; its command writes nowhere
-        noiselab run agent --agent-cmd 'noiselab-top --openmetrics noiselab.prom --interval 2s' --agent-period 2s --op allreduce --launches 1 --seconds 100 \
+        noiselab run agent --agent-cmd 'noiselab-top --openmetrics noiselab.prom --interval 2s' \
+            --agent-period 2s --op allreduce --launches 1 --seconds 100 \
             --margin 1 --no-report --out "$folder/agent" >"$folder/answer" || [ $? = 1 ] || [ $? = 3 ]
         cat "$folder/answer"
-        row agent 2 "$(noiselab analyze "$folder/agent" --json | jq -r '[.estimates[] | select(.quantity == "agent_cpu_percent")][0].value * 10000 | round / 10000')" '' '' '' '' ''
+        row agent 2 "$(noiselab analyze "$folder/agent" --json | jq -r '[.estimates[] |
+            select(.quantity == "agent_cpu_percent")][0].value * 10000 | round / 10000')" '' '' '' '' ''
         ;;
     *) echo "top.sh: no part '$part'" >&2 && exit 2 ;;
     esac

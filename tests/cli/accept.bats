@@ -33,7 +33,8 @@ figures() {
     refused '--quick, --full: choose one' --quick --full
     refused "--checks: cpus: 'some' is not auto, allowed or ranks" --checks default:cpus=some
     refused "--checks: inject-fault: '0:1:262144' is not SENDER:RECEIVER:OFFSET, two different ranks and a byte from 0 to 262143" --checks integrity:inject-fault=0:1:262144
-    refused "--checks: inject-fault: the check integrity, which it tests, is not among them" --checks latency:inject-fault=0:1:5
+    refused "--checks: inject-fault: the check integrity, which it tests, is not among them" \
+        --checks latency:inject-fault=0:1:5
     refused "--checks: inject-fault: there is no rank 1 among 1 ranks" --checks default:inject-fault=0:1:5
     refused "--launch-id: '../x' is not a plain name" --launch-id ../x
     touch "$BATS_TEST_TMPDIR/file"
@@ -44,17 +45,20 @@ figures() {
 
 # bats test_tags=quick
 @test "a dry run prints the plan, whose seconds are those asked for, and writes nothing" {
-    "$BIN/noiselab-accept" --dry-run --seconds 20 --repetitions 4 --checks quantum,detour,latency --out "$OUT" | tee "$BATS_TEST_TMPDIR/plan"
+    "$BIN/noiselab-accept" --dry-run --seconds 20 --repetitions 4 --checks quantum,detour,latency \
+        --out "$OUT" | tee "$BATS_TEST_TMPDIR/plan"
     [ ! -e "$OUT" ]
     grep -q '^latency .*skipped: needs at least 2 ranks' "$BATS_TEST_TMPDIR/plan"
-    awk '$1 == "latency" || $1 == "quantum" || $1 == "detour" { sum += $2 } END { exit !(sum > 19.7 && sum < 20.3) }' "$BATS_TEST_TMPDIR/plan"
+    awk '$1 == "latency" || $1 == "quantum" || $1 == "detour" { sum += $2 } END {
+        exit !(sum > 19.7 && sum < 20.3) }' "$BATS_TEST_TMPDIR/plan"
 }
 
 # bats test_tags=mpi,quick
 @test "two ranks run every check, and every row says where it comes from" {
     checks=$("$BIN/noiselab-accept" --list checks | awk '{ print $1 }' | paste -sd,)
     accept 2 --checks "$checks" --seconds 2 --sizes 0,8,1KiB,64KiB --seed 5
-    jq -e '.ended == "complete" and .seed == "5" and .ranks == 2 and .wrong_data == 0 and .start.starts > 0' "$OUT/one/launch.json"
+    jq -e '.ended == "complete" and .seed == "5" and .ranks == 2 and .wrong_data == 0 and .start.starts > 0' \
+        "$OUT/one/launch.json"
     [ "$(jq -c '[.checks[].status] | unique' "$OUT/one/launch.json")" = '["ran"]' ]
     [ "$(jq .rows "$OUT/one/launch.json")" -eq $(($(wc -l <"$OUT/one/accept.csv") - 1)) ]
     awk -F , 'NR == 1 { n = NF; for (i = 1; i <= NF; i++) c[$i] = i; next }
@@ -71,12 +75,15 @@ figures() {
     [ "$(figures integrity mismatches repetition | sort -u | paste -sd,)" = 1,2 ]
     # the loop of the scan is tight, and what is kept of detours is what was counted
     figures detour base value | awk '!($1 > 0 && $1 <= 30) { exit 1 }'
-    counted=$(awk '/^# scan/ { for (i = 1; i < NF; i++) if ($i == "kept") n += $(i + 1) } END { print n }' "$OUT"/one/detours.*.trace)
+    counted=$(awk '/^# scan/ { for (i = 1; i < NF; i++) if ($i == "kept") n += $(i + 1) } END { print n }' \
+        "$OUT"/one/detours.*.trace)
     [ "$counted" -eq "$(grep -vc '^#' "$OUT"/one/detours.*.trace)" ]
     [ "$(figures detour lost n | awk '{ n += $1 } END { print n }')" -eq \
         "$(awk -F , '$1 == "detour" { n += $11 } END { print n }' "$OUT/one/accept_hist.csv")" ]
-    jq -e '.others | length == 1 and .[0].reason == null and .[0].n_cpus >= 1 and .[0].record.span_ns > 0' "$OUT/one/launch.json"
-    jq -e '.others[0].record | .source == "proc" or (.block_busy_ns | add) == .wall_on_cpu_ns' "$OUT/one/launch.json"
+    jq -e '.others | length == 1 and .[0].reason == null and .[0].n_cpus >= 1 and .[0].record.span_ns > 0' \
+        "$OUT/one/launch.json"
+    jq -e '.others[0].record | .source == "proc" or (.block_busy_ns | add) == .wall_on_cpu_ns' \
+        "$OUT/one/launch.json"
     # every start had one rank that ended last
     figures collective last_end value | awk '{ sum += $1 } END { exit !(sum > 599.9 && sum < 600.1) }'
     # every figure that can be judged has its row in the analysis, in its unit
@@ -102,8 +109,10 @@ figures() {
     BUSY=$!
     accept 1 --checks detour --seconds 0.2 --wait-quiet 3s
     kill "$BUSY"
-    grep -q 'noiselab-accept: .*--wait-quiet: the CPUs are not quiet after .*: CPU [0-9]* is [0-9]* % busy' "$ERR"
-    jq -e '.options.wait_quiet_ns == 3e9 and (.others[0] | (.was_quiet | not) and .waited_ns >= 1e9 and .waited_ns < 5e9)' "$OUT/one/launch.json"
+    grep -q 'noiselab-accept: .*--wait-quiet: the CPUs are not quiet after .*: CPU [0-9]* is [0-9]* % busy' \
+        "$ERR"
+    jq -e '.options.wait_quiet_ns == 3e9 and (.others[0] | (.was_quiet | not) and .waited_ns >= 1e9 and
+        .waited_ns < 5e9)' "$OUT/one/launch.json"
     # what was waited for is not in the record of who ran
     jq -e '.others[0] | .record == null or .record.span_ns < 20e9' "$OUT/one/launch.json"
 }
@@ -123,18 +132,23 @@ figures() {
     [ "$(tail -n +2 "$OUT/one/mismatches.csv" | cut -d , -f 2,3,5,7,8 | sort -u | paste -sd ' ')" = \
         '1,2,1,16384,4099 1,2,1,262144,4099 2,2,1,16384,4099 2,2,1,262144,4099' ]
     # 0xff more or less in the last byte of the word
-    awk -F , 'NR > 1 { if (substr($9, 3) != substr($10, 3) || substr($9, 1, 2) == substr($10, 1, 2)) exit 1 }' "$OUT/one/mismatches.csv"
+    awk -F , 'NR > 1 {
+        if (substr($9, 3) != substr($10, 3) ||
+            substr($9, 1, 2) == substr($10, 1, 2)) exit 1 }' "$OUT/one/mismatches.csv"
     [ "$(jq .wrong_data "$OUT/one/launch.json")" -eq 4 ]
     [ "$(figures integrity mismatches value | awk '{ n += $1 } END { print n }')" -eq 4 ]
     jq -e '.options.injected_fault == {sender: 2, receiver: 1, offset_bytes: 4099}' "$OUT/one/launch.json"
-    [ "$(jq '[.warnings[] | select(startswith("--checks: inject-fault"))] | length' "$OUT/one/launch.json")" -eq 1 ]
+    [ "$(jq '[.warnings[] | select(startswith("--checks: inject-fault"))] | length' "$OUT/one/launch.json")" \
+        -eq 1 ]
 }
 
 @test "a check that takes longer than planned makes fewer repetitions, and has every operation all the same" {
     accept 2 --checks opcost,detour --seconds 1ms --repetitions 3
     [ "$(status_of opcost)" = ran ]
-    # what was planned holds none, so that each of two repetitions has half of the operations, and there is no third
-    [ "$(figures opcost published repetition | sort | uniq -c | awk '{ print $2 ":" $1 }' | paste -sd ' ')" = '1:6 2:6' ]
+    # what was planned holds none, so that each of two repetitions has half of the operations, and there is no
+    # third
+    [ "$(figures opcost published repetition | sort | uniq -c | awk '{ print $2 ":" $1 }' | paste -sd ' ')" \
+        = '1:6 2:6' ]
     [ "$(figures opcost published variant | sort -u | wc -l)" -eq 12 ]
     [ "$(reason_of opcost)" = 'no time for all operations in each repetition: 1 to 1 figures of each' ]
     grep -q '2 of 3 repetitions: another one of' "$ERR"
@@ -156,11 +170,14 @@ figures() {
 @test "a signal ends a launch, and a killed one leaves rows that can be read" {
     for signal in TERM KILL; do
         rm -rf "$OUT"
-        exec_on_cores 2 "$BIN/noiselab-accept" --out "$OUT" --launch-id one --seconds 100 --repetitions 100 --checks integrity,latency \
+        exec_on_cores 2 "$BIN/noiselab-accept" --out "$OUT" --launch-id one --seconds 100 --repetitions 100 \
+            --checks integrity,latency \
             >/dev/null 2>"$ERR" 3>&- &
         MPIRUN=$!
         wait_for eval '[ "$(cat "$OUT/one/accept.csv" 2>/dev/null | wc -l)" -gt 3 ]'
-        if [ "$signal" = TERM ]; then kill -TERM $(ranks_of "$MPIRUN" noiselab-accept); else kill -KILL "$MPIRUN"; fi
+        if [ "$signal" = TERM ]; then
+            kill -TERM $(ranks_of "$MPIRUN" noiselab-accept); else kill -KILL "$MPIRUN"
+        fi
         wait "$MPIRUN" || true
         unset MPIRUN
         fields=$(head -n 1 "$OUT/one/accept.csv" | tr , '\n' | wc -l)

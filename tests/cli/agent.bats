@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The command line of noiselab-agent: what may be an agent, and what is refused before anything is changed. How it switches is the business of
-# tests/unit/noisegen/agent/test_agent.c.
+# The command line of noiselab-agent: what may be an agent, and what is refused before anything is changed.
+# How it switches is the business of tests/unit/noisegen/agent/test_agent.c.
 
 # bats file_tags=quick
 
@@ -18,7 +18,8 @@ dry() { dry_by noiselab-agent "$@" && [ "${#lines[@]}" -eq 1 ]; }
     refused '--agent-off is missing' --agent-on true
     refused '--agent-on is missing' --agent-off true
     refused '--agent-found: only of what is switched by two commands' --agent-cmd true --agent-found on
-    refused "--agent-found: 'maybe' is not unknown, off or on" --agent-on true --agent-off true --agent-found maybe
+    refused "--agent-found: 'maybe' is not unknown, off or on" --agent-on true --agent-off true \
+        --agent-found maybe
     refused '--scrape-period is missing' --scrape true
     refused '--scrape is missing' --agent-cmd true --scrape-period 1s
     refused '--agent-cpu: only a started command' --agent-pid 3 --agent-cpu 0
@@ -42,7 +43,8 @@ dry() { dry_by noiselab-agent "$@" && [ "${#lines[@]}" -eq 1 ]; }
     refused 'shell syntax needs --shell' --agent-cmd 'VAR=1 true'
     refused "there is no program '/etc/passwd' that may be run" --agent-cmd /etc/passwd
     refused 'it has an open quote' --agent-cmd "sleep '1"
-    refused "'top -b -d 0.5 > /dev/null' has the shell's >: give --shell, or quote it" --agent-cmd 'top -b -d 0.5 > /dev/null'
+    refused "'top -b -d 0.5 > /dev/null' has the shell's >: give --shell, or quote it" \
+        --agent-cmd 'top -b -d 0.5 > /dev/null'
     refused "'true && sleep 9' has the shell's &: give --shell, or quote it" --agent-cmd 'true && sleep 9'
     refused '--agent-on: there is no program' --agent-on no-such-switch --agent-off true
     refused '--scrape: there is no program' --agent-cmd true --scrape no-such-client --scrape-period 1s
@@ -54,7 +56,8 @@ dry() { dry_by noiselab-agent "$@" && [ "${#lines[@]}" -eq 1 ]; }
 }
 
 @test "a dry run starts a command for a second: one that dies is refused with what it wrote, one that runs already is warned of" {
-    refused "ended by itself (status 3), and had printed last: no such metric" --agent-cmd 'echo starts; sleep 0.05; echo no such metric >&2; exit 3' --shell
+    refused "ended by itself (status 3), and had printed last: no such metric" \
+        --agent-cmd 'echo starts; sleep 0.05; echo no such metric >&2; exit 3' --shell
     refused "ended by itself (status 1), having printed nothing" --agent-cmd false
     cp "$(command -v sleep)" nl-dry
     dry 'agent nl-dry, switched by: command' --agent-cmd './nl-dry 60'
@@ -93,7 +96,8 @@ dry() { dry_by noiselab-agent "$@" && [ "${#lines[@]}" -eq 1 ]; }
     chmod 755 . agent
     sleep 100 3>&- &
     started=$!
-    run --separate-stderr setpriv --reuid 65534 --regid 65534 --clear-groups "$PWD/agent" --dry-run --agent-pid $started
+    run --separate-stderr setpriv --reuid 65534 --regid 65534 --clear-groups "$PWD/agent" --dry-run \
+        --agent-pid $started
     if [ "$status" -eq 126 ]; then skip 'the folder of this test cannot be entered by somebody else'; fi
     [ "$status" -eq 2 ]
     [[ "$stderr" == *"belongs to root: only root and root may stop it"* ]]
@@ -101,6 +105,7 @@ dry() { dry_by noiselab-agent "$@" && [ "${#lines[@]}" -eq 1 ]; }
     setpriv --reuid 65534 --regid 65534 --clear-groups sleep 100 3>&- &
     started=$!
     sleep 0.2
-    run -0 --separate-stderr setpriv --reuid 65534 --regid 65534 --clear-groups "$PWD/agent" --dry-run --agent-pid $started
+    run -0 --separate-stderr setpriv --reuid 65534 --regid 65534 --clear-groups "$PWD/agent" --dry-run \
+        --agent-pid $started
     [[ "$output" == *'frozen by: signals because of freezer-v1: '* ]]
 }

@@ -1,12 +1,14 @@
 #!/usr/bin/env bats
-# noiselab analyze and compare as a person or a program meets them: a screen, colours, and a table with a schema.
+# noiselab analyze and compare as a person or a program meets them: a screen, colours, and a table with a
+# schema.
 
 load detect
 
 setup_file() {
     export A=$BATS_FILE_TMPDIR/a B=$BATS_FILE_TMPDIR/b
     # what R would compile while it runs takes longer than it saves
-    R_ENABLE_JIT=0 R_LIBS="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/lib/noiselab/R" Rscript --vanilla -e '
+    R_ENABLE_JIT=0 R_LIBS="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/lib/noiselab/R" Rscript \
+        --vanilla -e '
         source(commandArgs(TRUE)[3], chdir = TRUE)
         for (i in 1:2) {
           simulate_campaign(commandArgs(TRUE)[i], operations = c("barrier", "allreduce"), levels_percent = c(0, 1, 5), pairs = 30, launches = 3,
@@ -44,11 +46,14 @@ on_screen() {
 }
 
 @test "what --json prints is of the schema, in every analysis that has estimates" {
-    python3 -c 'import jsonschema' 2>/dev/null || skip 'python3-jsonschema is not installed (tests/deps.sh agents)'
+    python3 -c 'import jsonschema' 2>/dev/null ||
+        skip 'python3-jsonschema is not installed (tests/deps.sh agents)'
     mkdir "$BATS_TEST_TMPDIR/json"
-    "$BIN/noiselab-analyze" "$A" --json --margin 1% >"$BATS_TEST_TMPDIR/json/verdicts" || [ $? -eq 1 ] || [ $? -eq 3 ]
+    "$BIN/noiselab-analyze" "$A" --json --margin 1% >"$BATS_TEST_TMPDIR/json/verdicts" || [ $? -eq 1 ] ||
+        [ $? -eq 3 ]
     "$BIN/noiselab-compare" "$A" "$B" --json >"$BATS_TEST_TMPDIR/json/compare"
-    python3 - "$BATS_TEST_DIRNAME/../../analysis/inst/schema/analysis.json" "$BATS_TEST_TMPDIR"/json/* <<'PYTHON'
+    python3 - "$BATS_TEST_DIRNAME/../../analysis/inst/schema/analysis.json" \
+        "$BATS_TEST_TMPDIR"/json/* <<'PYTHON'
 import json, sys
 import jsonschema
 schema = json.load(open(sys.argv[1]))
@@ -71,8 +76,10 @@ PYTHON
     needs Rscript
     local kept n=0
     for kept in "$BATS_TEST_DIRNAME"/../kept/*/; do
-        "$BIN/noiselab-analyze" "$kept/campaign" --json | jq -r '.estimates[] | select(.value != null and .verdict != null) |
-            [.quantity, .operation, .level_requested_percent, .n, .verdict, (.value * 1e4 | round / 1e4)] | @tsv' | sort >"$BATS_TEST_TMPDIR/answer"
+        "$BIN/noiselab-analyze" "$kept/campaign" --json |
+            jq -r '.estimates[] | select(.value != null and .verdict != null) |
+            [.quantity, .operation, .level_requested_percent, .n, .verdict, (.value * 1e4 | round / 1e4)] |
+            @tsv' | sort >"$BATS_TEST_TMPDIR/answer"
         diff "$kept/answer.tsv" "$BATS_TEST_TMPDIR/answer"
         n=$((n + $(wc -l <"$kept/answer.tsv")))
     done
@@ -97,7 +104,8 @@ PYTHON
 # of other patterns: r/test-equivalent
 @test "the setting that is like each recorded preset has its period, and noiselab-gen takes it" {
     cd "$BATS_TEST_DIRNAME/../../noisegen/presets"
-    "$BIN/noiselab-analyze" equivalent collectd-1s.trace collectd.trace node_exporter.trace sadc.trace slurm-accounting.trace --json \
+    "$BIN/noiselab-analyze" equivalent collectd-1s.trace collectd.trace node_exporter.trace sadc.trace \
+        slurm-accounting.trace --json \
         >"$BATS_TEST_TMPDIR/json"
     jq -r '.settings[].command | join(" ")' "$BATS_TEST_TMPDIR/json" >"$BATS_TEST_TMPDIR/commands"
     # bursts of one length are not like those of an agent, whose lengths differ; their period is
@@ -117,7 +125,8 @@ PYTHON
     printf '%s\t%s\t0\n' 0 1000 5000000 2000 9000000 1000 12000000 1500 15000000 1700 >a.trace
     "$BIN/noiselab-analyze" equivalent a.trace >usual
     for packages in NULL base methods; do
-        R_DEFAULT_PACKAGES=$packages R_SCRIPT_DEFAULT_PACKAGES=$packages "$BIN/noiselab-analyze" equivalent a.trace >"$packages"
+        R_DEFAULT_PACKAGES=$packages R_SCRIPT_DEFAULT_PACKAGES=$packages "$BIN/noiselab-analyze" equivalent \
+            a.trace >"$packages"
         cmp usual "$packages"
     done
     R_DEFAULT_PACKAGES=NULL "$BIN/noiselab-plot" power "$A" --out power.png

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# A program in place of the detector's operations: noiselab run ... --app. The program is the detector itself, a loop of MPI_Allreduce. Whether the
-# figures are right is the business of tests/truth/app.bats.
+# A program in place of the detector's operations: noiselab run ... --app. The program is the detector itself,
+# a loop of MPI_Allreduce. Whether the figures are right is the business of tests/truth/app.bats.
 
 load detect
 
@@ -10,7 +10,8 @@ setup() {
     needs_cpus 2
 }
 
-# looped: the words of the program, which goes on until the file `end` is there, and leaves the CPUs to others meanwhile
+# looped: the words of the program, which goes on until the file `end` is there, and leaves the CPUs to others
+# meanwhile
 looped() { echo "$MPIRUN_COMMAND -n 2 $BUILD/tests-mpi/loop_probe $PWD/end 1000"; }
 
 # app STATUS WORD... -- COMMAND: noiselab run WORD..., into c
@@ -23,7 +24,8 @@ launch_json() { echo c/*/launch.json; }
 
 @test "what cannot be followed is said in one line" {
     local program="$MPIRUN_COMMAND -n 2 true"
-    for words in "--app" "-- $program" "--app --op barrier -- $program" "--app --ranks 2 -- $program" "--app --beat : -- $program" \
+    for words in "--app" "-- $program" "--app --op barrier -- $program" "--app --ranks 2 -- $program" \
+        "--app --beat : -- $program" \
         "--app --design launches -- $program" "--beat send"; do
         app 2 sensitivity --out c $words
         [ "$(wc -l <<<"$stderr")" -eq 1 ]
@@ -50,14 +52,17 @@ launch_json() { echo c/*/launch.json; }
 
 @test "a program that ends before its time, with an error, leaves a campaign, which says so" {
     end_when has_some_rows
-    app 0 sensitivity --app --beat allreduce:4 --levels 30 --seconds 60 --no-report --out c -- sh -c "$(looped); exit 7"
+    app 0 sensitivity --app --beat allreduce:4 --levels 30 --seconds 60 --no-report --out c \
+        -- sh -c "$(looped); exit 7"
     [[ $stderr = *"the program ended with status 7"* ]]
-    jq -e '.ended == "complete" and .rows > 4 and (.warnings | any(startswith("the program ended after")))' "$(launch_json)"
+    jq -e '.ended == "complete" and .rows > 4 and (.warnings | any(startswith("the program ended after")))' \
+        "$(launch_json)"
 }
 
 @test "an agent is switched while the program runs, and its part is known" {
     end_when is_complete
-    app 0 agent --app --beat allreduce:4 --agent-cmd "$BUILD/bench/bench_busy 20ms 100ms" --agent-name busy --agent-period 100ms --block 500ms --seconds 2 --no-report --out c -- $(looped)
+    app 0 agent --app --beat allreduce:4 --agent-cmd "$BUILD/bench/bench_busy 20ms 100ms" --agent-name busy \
+        --agent-period 100ms --block 500ms --seconds 2 --no-report --out c -- $(looped)
     jq -e '.ended == "complete" and .n_agents == 1 and .follows.beats_in_period >= 1' "$(launch_json)"
     [[ $output = *busy* ]]
     wait_until 10 none_of_campaign
@@ -68,7 +73,8 @@ launch_json() { echo c/*/launch.json; }
     [ "$NOISELAB_TESTS" != long ] || victims='run program detector'
     for victim in $victims; do
         rm -rf c end
-        "$BIN/noiselab" run sensitivity --app --beat allreduce:4 --levels 30 --seconds 60 --no-report --out c -- $(looped) >said 2>&1 3>&- &
+        "$BIN/noiselab" run sensitivity --app --beat allreduce:4 --levels 30 --seconds 60 --no-report \
+            --out c -- $(looped) >said 2>&1 3>&- &
         local command=$!
         wait_until 60 has_some_rows
         case $victim in

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# make bench: its parts run, and give figures. Whether they are good is not asked here: each runs for a moment.
+# make bench: its parts run, and give figures. Whether they are good is not asked here: each runs for a
+# moment.
 
 load ../helpers
 
@@ -7,7 +8,8 @@ setup_file() { cd "$BATS_TEST_DIRNAME/../.." || return; }
 
 # in_short PART...: they run, and none of their figures is missing
 in_short() {
-    OMPI_MCA_mpi_yield_when_idle=1 QUICK=1 tests/bench/bench.sh "$@" >"$BATS_TEST_TMPDIR/figures" 2>"$BATS_TEST_TMPDIR/stderr" 3>&-
+    OMPI_MCA_mpi_yield_when_idle=1 QUICK=1 tests/bench/bench.sh "$@" >"$BATS_TEST_TMPDIR/figures" \
+        2>"$BATS_TEST_TMPDIR/stderr" 3>&-
     [ "$(grep -cE '^  .* wanted ' "$BATS_TEST_TMPDIR/figures")" -ge $# ]
     ! grep -E '^  .{59} +wanted ' "$BATS_TEST_TMPDIR/figures"
 }
@@ -21,7 +23,8 @@ in_short() {
 
 @test "what the bench starts is there, and what it does not have or cannot run is refused" {
     local missing=''
-    for name in $(grep -ohE 'build/(bench|tests-mpi|bin)/[a-z][a-z_-]*|tests/bench/[a-z-]+\.(sh|R)|analysis/bench/[a-z-]+\.R' tests/bench/*.sh | sort -u); do
+    for name in $(grep \
+        -ohE 'build/(bench|tests-mpi|bin)/[a-z][a-z_-]*|tests/bench/[a-z-]+\.(sh|R)|analysis/bench/[a-z-]+\.R' tests/bench/*.sh | sort -u); do
         [ -e "${name/#build/${NOISELAB_BUILD:-build}}" ] || missing="$missing $name"
     done
     for part in $(sed -n "s/^all='\(.*\)'/\1/p" tests/bench/bench.sh); do
@@ -38,9 +41,12 @@ in_short() {
 # bats test_tags=quick
 @test "a prediction holds by both intervals together, each by the side at which the other lies" {
     local rows="$BATS_TEST_TMPDIR/rows.csv"
-    # predicted and measured, each with its ends: the difference is 3; half widths that face each other are 2.4 and 2 (root 3.12), or 2.4 and 1.7 (2.94)
-    printf '%s\n' '# a head' operation,level_percent,period_ms,predicted,predicted_low,predicted_high,measured,measured_low,measured_high,holds \
-        barrier,1,10,10,1,12.4,13,11,13.1, barrier,1,10,10,1,12.4,13,11.3,20, barrier,1,10,13,10.6,13.1,10,9.9,12, barrier,1,10,13,11.3,20,10,1,12.4, \
+    # predicted and measured, each with its ends: the difference is 3; half widths that face each other are
+    # 2.4 and 2 (root 3.12), or 2.4 and 1.7 (2.94)
+    printf '%s\n' '# a head' \
+        operation,level_percent,period_ms,predicted,predicted_low,predicted_high,measured,measured_low,measured_high,holds \
+        barrier,1,10,10,1,12.4,13,11,13.1, barrier,1,10,10,1,12.4,13,11.3,20, \
+        barrier,1,10,13,10.6,13.1,10,9.9,12, barrier,1,10,13,11.3,20,10,1,12.4, \
         barrier,1,10,10,9,11,10,9,11, barrier,1,10,10,9,,10,9,11, >"$rows"
     run awk -v each=yes -f tests/bench/predicted.awk "$rows"
     [ "$output" = $'2.23,yes\n2.37,no\n-2.23,yes\n-2.37,no\n0.00,yes' ]
@@ -48,5 +54,6 @@ in_short() {
     [ "$output" = '3 of 5 predictions hold; mean of z 0.00 +- 0.45' ]
     # those that are kept have their own answers
     run awk -v each=yes -f tests/bench/predicted.awk docs/evidence/projection.csv
-    [ "$(cut -d , -f 2 <<<"$output")" = "$(awk -F , '!/^#/ && $1 != "operation" && $10 != "" { print $10 }' docs/evidence/projection.csv)" ]
+    [ "$(cut -d , -f 2 <<<"$output")" = \
+        "$(awk -F , '!/^#/ && $1 != "operation" && $10 != "" { print $10 }' docs/evidence/projection.csv)" ]
 }

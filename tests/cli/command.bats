@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# The command noiselab: help, slips, what a machine permits, completion; and that its scripts read data, not prose.
+# The command noiselab: help, slips, what a machine permits, completion; and that its scripts read data, not
+# prose.
 
 load run
 
@@ -22,7 +23,12 @@ WORDS() { cat "${BIN%/bin}/share/noiselab/words.tsv"; }
 }
 
 @test "help explains commands, experiments, operations, kinds, channels, options, verdicts and words" {
-    explains() { run "$BIN/noiselab" help "$1"; echo "$output"; [ "$status" -eq 0 ]; [[ "$output" == *"$2"* ]]; }
+    explains() {
+        run "$BIN/noiselab" help "$1"
+        echo "$output"
+        [ "$status" -eq 0 ]
+        [[ "$output" == *"$2"* ]]
+    }
     explains doctor '(command): '
     explains sensitivity 'see noiselab run sensitivity --help'
     explains allreduce 'allreduce (operation): '
@@ -34,8 +40,10 @@ WORDS() { cat "${BIN%/bin}/share/noiselab/words.tsv"; }
 
 # What the answers of all experiments print, in a sentence, a heading or a legend.
 @test "help explains the words that first screens print" {
-    for word in 'at least' alpha burst certificate 'detected alone' detour duty hypervisor interval level limit margin \
-        node noise 'not detected' one-sided 'other effects' pair period placebo power preempted projection rank reference scope self-check \
+    for word in 'at least' alpha burst certificate 'detected alone' detour duty hypervisor interval level \
+        limit margin \
+        node noise 'not detected' one-sided 'other effects' pair period placebo power preempted projection \
+        rank reference scope self-check \
         slowdown steal 'synchronisation interval' unaccounted undecided unit; do
         run "$BIN/noiselab" help $word
         echo "$word: $output"
@@ -69,7 +77,8 @@ meant() { run_refused "did you mean $1?" "${@:2}" 2>"$ERR"; }
     # an option that lacks its value is told so, and an unambiguous beginning is taken
     run --separate-stderr "$DETECT" --seconds
     [[ "$stderr" == *'--seconds: needs a value (--seconds TIME)'* ]]
-    "$BIN/noiselab" run sensitivity --dry-run --ranks 1 --op empty --half 10ms --levels 0,1 --out "$OUT" >/dev/null
+    "$BIN/noiselab" run sensitivity --dry-run --ranks 1 --op empty --half 10ms --levels 0,1 \
+        --out "$OUT" >/dev/null
     meant allreduce "$DETECT" --op barrier,allredcue
     meant window "$DETECT" --starts windw
     meant procfs "$DETECT" --op empty --dry-run --kind prcfs
@@ -102,7 +111,8 @@ meant() { run_refused "did you mean $1?" "${@:2}" 2>"$ERR"; }
 
 # ---- data between programs
 
-# other_programs: BIN becomes a folder with the same programs, and beside it what belongs to them; one of them can then be replaced
+# other_programs: BIN becomes a folder with the same programs, and beside it what belongs to them; one of them
+# can then be replaced
 other_programs() {
     local real
     real=$(cd "$BIN/.." && pwd)
@@ -119,24 +129,33 @@ other_programs() {
 # without FILTER: noiselab-detect whose JSON went through this filter of jq
 without() {
     rm -f "$BIN/noiselab-detect"
-    printf '#!/bin/sh\ncase " $* " in *" --json "*) %s "$@" | jq -c '"'%s'"' ;; *) exec %s "$@" ;; esac\n' "$REAL/noiselab-detect" "$1" "$REAL/noiselab-detect" >"$BIN/noiselab-detect"
+    printf '#!/bin/sh\ncase " $* " in *" --json "*) %s "$@" | jq -c '"'%s'"' ;; *) exec %s "$@" ;; esac\n' \
+        "$REAL/noiselab-detect" "$1" "$REAL/noiselab-detect" >"$BIN/noiselab-detect"
     chmod +x "$BIN/noiselab-detect"
 }
 
 # bats test_tags=quick
 @test "a dry run is one JSON object, with what its text says" {
-    "$DETECT" --dry-run --json --op barrier,alltoall --bytes 8,1KiB --levels 0,1 --kind spin,procfs --half-period 20ms --seconds 10 --seed 5 \
+    "$DETECT" --dry-run --json --op barrier,alltoall --bytes 8,1KiB --levels 0,1 --kind spin,procfs \
+        --half-period 20ms --seconds 10 --seed 5 \
         --stop-when decided:looks=2 --margin 1 --out "$OUT" >"$BATS_TEST_TMPDIR/json"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/json")" -eq 1 ]
     # three configurations under four arms are 24 halves of 20 ms
-    [ "$(jq -c '[.schema, .design, .rounds, .halves_per_round, .half_ns, .measuring_ns, .noise_period_ns, .seed, .campaign, (.operations | length),
+    [ "$(jq -c '[.schema, .design, .rounds, .halves_per_round, .half_ns, .measuring_ns, .noise_period_ns,
+        .seed, .campaign, (.operations | length),
         (.treatments | length), .looks_after_rounds, .agent, .external, .arms]' "$BATS_TEST_TMPDIR/json")" = \
         "[1,\"lockin\",20,24,20000000,10000000000,10000000,\"5\",\"$OUT\",3,4,[10,20],null,null,\"both\"]" ]
-    jq -e '.treatments[3] == {kind: "procfs", pattern: "periodic", placement: "last", phase: "random", level_percent: 1}' "$BATS_TEST_TMPDIR/json"
-    "$BIN/noiselab-accept" --dry-run --json --checks latency,detour --seconds 20 --out "$OUT" | jq -e '.checks | length == 2'
-    "$BIN/noiselab-agent" --dry-run --json --agent-cmd 'sleep 9' | jq -e '.way == "command" and .freezer == null'
-    for program in noiselab-detect noiselab-accept; do run_refused '--json: belongs to --dry-run' "$BIN/$program" --json 2>"$ERR"; done
-    "$BIN/noiselab" run sensitivity --dry-run --json --ranks 1 --op empty --levels 0,1 --seconds 1 --out "$OUT" 2>/dev/null | jq -e '.design == "lockin"'
+    jq -e '.treatments[3] == {kind: "procfs", pattern: "periodic", placement: "last", phase: "random",
+        level_percent: 1}' "$BATS_TEST_TMPDIR/json"
+    "$BIN/noiselab-accept" --dry-run --json --checks latency,detour --seconds 20 --out "$OUT" |
+        jq -e '.checks | length == 2'
+    "$BIN/noiselab-agent" --dry-run --json --agent-cmd 'sleep 9' |
+        jq -e '.way == "command" and .freezer == null'
+    for program in noiselab-detect noiselab-accept; do
+        run_refused '--json: belongs to --dry-run' "$BIN/$program" --json 2>"$ERR"
+    done
+    "$BIN/noiselab" run sensitivity --dry-run --json --ranks 1 --op empty --levels 0,1 --seconds 1 \
+        --out "$OUT" 2>/dev/null | jq -e '.design == "lockin"'
 }
 
 @test "a plan that lacks a field ends an experiment with status 70 and the field's name, and nothing is guessed" {
@@ -148,15 +167,20 @@ without() {
         [ ! -e "$OUT" ]
     }
     lost rounds 'del(.rounds)' sensitivity --ranks 1 --op empty --levels 0,1 --seconds 1 --dry-run
-    lost 'treatments.*.pattern' 'del(.treatments[0].pattern)' sensitivity --ranks 1 --op empty --levels 0,1 --seconds 1
-    lost halves_per_round '.halves = .halves_per_round | del(.halves_per_round)' sensitivity --design launches --ranks 1 --op empty --levels 1 --seconds 9
-    lost halves_per_round 'del(.halves_per_round)' agent --agent-cmd 'sleep 9' --agent-period 100ms --ranks 1 --op empty
+    lost 'treatments.*.pattern' 'del(.treatments[0].pattern)' sensitivity --ranks 1 --op empty --levels 0,1 \
+        --seconds 1
+    lost halves_per_round '.halves = .halves_per_round | del(.halves_per_round)' sensitivity \
+        --design launches --ranks 1 --op empty --levels 1 --seconds 9
+    lost halves_per_round 'del(.halves_per_round)' agent --agent-cmd 'sleep 9' --agent-period 100ms \
+        --ranks 1 --op empty
     without '"x"'
-    run -70 --separate-stderr "$BIN/noiselab" run sensitivity --ranks 1 --op empty --levels 0,1 --seconds 1 --out "$OUT"
+    run -70 --separate-stderr "$BIN/noiselab" run sensitivity --ranks 1 --op empty --levels 0,1 --seconds 1 \
+        --out "$OUT"
 }
 
 @test "a launch.json that says its end elsewhere is not taken for a complete launch, nor for an incomplete one" {
-    "$BIN/noiselab" run sensitivity --ranks 1 --op empty --levels none --design single --seconds 0.2 --warmup 0s --out "$OUT" --no-report >/dev/null 2>"$ERR" 3>&- || true
+    "$BIN/noiselab" run sensitivity --ranks 1 --op empty --levels none --design single --seconds 0.2 \
+        --warmup 0s --out "$OUT" --no-report >/dev/null 2>"$ERR" 3>&- || true
     launch=$(echo "$OUT"/*-0001)
     jq '.agents = [{ended: "complete"}] | del(.ended)' "$launch/launch.json" >"$BATS_TEST_TMPDIR/other"
     cp "$BATS_TEST_TMPDIR/other" "$launch/launch.json"
@@ -184,7 +208,8 @@ without() {
 # ---- progress
 
 @test "progress on a terminal is one line that is redrawn" {
-    launch 1 --op empty --levels 0,5 --half-period 1ms --period 1ms --seconds 2.3 --warmup 0 --progress terminal >/dev/null
+    launch 1 --op empty --levels 0,5 --half-period 1ms --period 1ms --seconds 2.3 --warmup 0 \
+        --progress terminal >/dev/null
     tr '\r' '\n' <"$ERR" | grep -qE 'noiselab-detect: [0-9]+ %, [0-9]+ s left'
     [ "$(tr '\r' '\n' <"$ERR" | grep -c 'noiselab-detect: .* left')" -ge 1 ]
     [ "$(grep -c ' left' "$ERR")" -eq 1 ]
@@ -229,7 +254,8 @@ completes() {
         program=${program##*/}
         [ "$program" != noiselab-run ] || continue
         completed "$program" -- | sort >"$BATS_TEST_TMPDIR/offered"
-        for option in $("$BIN/$program" --help | grep -oE '^ +(-h, )?--[a-z][a-z0-9-]*' | grep -oE -- '--[a-z0-9-]+' | sort -u); do
+        for option in $("$BIN/$program" --help | grep -oE '^ +(-h, )?--[a-z][a-z0-9-]*' |
+            grep -oE -- '--[a-z0-9-]+' | sort -u); do
             grep -qxF -- "$option" "$BATS_TEST_TMPDIR/offered" || { echo "$program $option"; false; }
         done
     done
@@ -238,7 +264,8 @@ completes() {
 @test "what a program's --help says of an option stands in its column, within 79" {
     for program in detect accept gen agent record profile; do
         "$BIN/noiselab-$program" --help >"$BATS_TEST_TMPDIR/help"
-        # behind the usage come options, their text, headings and lists: nothing but whole sentences begins at the margin
+        # behind the usage come options, their text, headings and lists: nothing but whole sentences begins at
+        # the margin
         awk -v program="$program" '
             length > 79 || /^ {3,28}[^ -]/ && !is_below || /^ {29} / { print program ": " $0; bad = 1 }
             /^ [^ ].*:$/ || /^ +--/ { is_begun = 1 }
@@ -286,7 +313,10 @@ completes() {
     local root
     root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
     # made WORD...: the compilers that make takes for a folder of this test
-    made() { env -u MPICC "${@:2}" make -s -C "$root" --no-print-directory BUILD="$BATS_TEST_TMPDIR/b" $1 "$BATS_TEST_TMPDIR/b/flags" && cut -d ' ' -f 1,2 "$BATS_TEST_TMPDIR/b/flags"; }
+    made() {
+        env -u MPICC "${@:2}" make -s -C "$root" --no-print-directory BUILD="$BATS_TEST_TMPDIR/b" $1 \
+            "$BATS_TEST_TMPDIR/b/flags" && cut -d ' ' -f 1,2 "$BATS_TEST_TMPDIR/b/flags"
+    }
     printf '#!/bin/sh\nexec mpicc "$@"\n' >"$BATS_TEST_TMPDIR/other-mpicc"
     chmod +x "$BATS_TEST_TMPDIR/other-mpicc"
     [ "$(made '')" = 'gcc mpicc' ]
@@ -302,7 +332,8 @@ completes() {
     build=$(cd "$BIN/.." && pwd)
     made=$(cat "$build/flags")
     make -s -C "$root" BUILD="$build" DESTDIR="$BATS_TEST_TMPDIR/root" PREFIX=/usr install
-    for file in bash-completion/completions/noiselab bash-completion/completions/noiselab-detect zsh/site-functions/_noiselab \
+    for file in bash-completion/completions/noiselab bash-completion/completions/noiselab-detect \
+        zsh/site-functions/_noiselab \
         noiselab/words.tsv; do
         [ -s "$BATS_TEST_TMPDIR/root/usr/share/$file" ]
     done

@@ -1,11 +1,13 @@
 #!/usr/bin/env bats
-# How noiselab run itself ends, interrupted or killed: what it has started ends with it, and nothing stays that the next start would measure beside.
+# How noiselab run itself ends, interrupted or killed: what it has started ends with it, and nothing stays
+# that the next start would measure beside.
 
 load run
 
 setup() {
     unset OMPI_MCA_btl_vader_backing_directory OMPI_MCA_btl_sm_backing_directory
-    BIN="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/bin" OUT="$BATS_TEST_TMPDIR/campaign" ERR="$BATS_TEST_TMPDIR/stderr"
+    BIN="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/bin" OUT="$BATS_TEST_TMPDIR/campaign" \
+        ERR="$BATS_TEST_TMPDIR/stderr"
     mkdir "$BATS_TEST_TMPDIR/tmp"
     export TMPDIR="$BATS_TEST_TMPDIR/tmp"
 }
@@ -16,12 +18,13 @@ teardown() {
     "${BIN%/bin}/libexec/noiselab/noiselab-sh" end "$OUT/$(planned)" 2>/dev/null || true
 }
 
-# run_here EXPERIMENT ARGUMENTS: in the background, in a process group of its own, as a shell starts a command; sets RUN. 3>&-: bats waits for whoever
-# holds its output.
+# run_here EXPERIMENT ARGUMENTS: in the background, in a process group of its own, as a shell starts a
+# command; sets RUN. 3>&-: bats waits for whoever holds its output.
 run_here() {
     set -m
     # a runner in the background of a script ignores SIGINT, and so would all that it starts
-    env --default-signal=INT "$BIN/noiselab" run "$@" --out "$OUT" --no-report >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR" 3>&- &
+    env --default-signal=INT "$BIN/noiselab" run "$@" --out "$OUT" --no-report >"$BATS_TEST_TMPDIR/stdout" \
+        2>"$ERR" 3>&- &
     RUN=$!
     set +m
 }
@@ -71,7 +74,8 @@ nothing_left() {
 @test "where a launcher lets its ranks go on, those on this host are told by us when noiselab run dies" {
     sh="${BIN%/bin}/libexec/noiselab/noiselab-sh"
     export BIN OUT BATS_TEST_TMPDIR
-    bash -c '"$1" owned $$ "$OUT/one" bash -c "$2" & echo $! >"$BATS_TEST_TMPDIR/launcher"; wait' - "$sh" 'trap : TERM
+    bash -c '"$1" owned $$ "$OUT/one" bash -c "$2" & echo $! >"$BATS_TEST_TMPDIR/launcher"; wait' - "$sh" \
+        'trap : TERM
         "$BIN/noiselab-detect" --op empty --levels 50 --warmup 0s --seconds 600 --out "$OUT" --launch-id one & echo $! >"$BATS_TEST_TMPDIR/rank"
         while :; do sleep 0.1; done' >/dev/null 2>&1 3>&- &
     RUN=$!
@@ -87,7 +91,8 @@ nothing_left() {
     sleep 60 3>&- &
     agent=$!
     mark=$BATS_TEST_TMPDIR/scraped
-    "$BIN/noiselab" run agent --ranks 1 --op empty --agent-pid "$agent" --compare-replay=60s --agent-period 50ms --scrape "touch $mark" \
+    "$BIN/noiselab" run agent --ranks 1 --op empty --agent-pid "$agent" --compare-replay=60s \
+        --agent-period 50ms --scrape "touch $mark" \
         --scrape-period 50ms --out "$OUT" --no-report >/dev/null 2>"$ERR" 3>&- &
     RUN=$!
     wait_for test -e "$mark"

@@ -11,10 +11,12 @@ setup() {
     FIRST_CPU=$(taskset -cp $$ | sed 's/.*: *\([0-9]*\).*/\1/')
     # Open MPI leaves the shared memory of killed ranks behind: here it goes with the test
     SHM=$(mktemp -d -p /dev/shm noiselab-test.XXXXXX)
-    export OMPI_MCA_btl_vader_backing_directory="$SHM" OMPI_MCA_btl_sm_backing_directory="$SHM" # of Open MPI 4, and of 5
+    # of Open MPI 4, and of 5
+    export OMPI_MCA_btl_vader_backing_directory="$SHM" OMPI_MCA_btl_sm_backing_directory="$SHM"
 }
 
-# launch RANKS ARGUMENTS: the detector on this machine; skips the test where the ranks, unless they may share CPUs, have not enough
+# launch RANKS ARGUMENTS: the detector on this machine; skips the test where the ranks, unless they may share
+# CPUs, have not enough
 launch() {
     local ranks=$1
     shift
@@ -47,7 +49,8 @@ json() { jq -c "$1" "$OUT/one/launch.json"; }
 # single RANKS ARGUMENTS: the launch `one` of one loop
 single() { launch "$1" --design single --levels none --warmup 0s --launch-id one "${@:2}"; }
 
-# end_when COMMAND...: a program that is followed ends once that succeeds. It looks twice a second: ten times took a tenth of the ranks' CPUs.
+# end_when COMMAND...: a program that is followed ends once that succeeds. It looks twice a second: ten times
+# took a tenth of the ranks' CPUs.
 end_when() { (for _ in {1..240}; do "$@" && break || sleep 0.5; done; touch end) >/dev/null 2>&1 3>&- & }
 
 is_complete() { grep -qs '^  "ended": "complete"' c/*/launch.json; }
@@ -86,7 +89,8 @@ has_generator() { [ -n "$(generator_of "$1")" ]; }
 background() {
     needs_cpus 2
     # 3>&-: bats waits for whoever holds its output
-    exec_on_cores 2 "$DETECT" --out "$OUT" --op barrier --warmup 0s --seconds 60 --launch-id one "$@" >/dev/null 2>"$ERR" 3>&- &
+    exec_on_cores 2 "$DETECT" --out "$OUT" --op barrier --warmup 0s --seconds 60 \
+        --launch-id one "$@" >/dev/null 2>"$ERR" 3>&- &
     MPIRUN=$!
     wait_for has_rows
 }

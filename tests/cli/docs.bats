@@ -1,13 +1,16 @@
 #!/usr/bin/env bats
-# The commands that the documents show, in short: they end with the status that the document names, and say what it shows. Lists and help texts of
-# the reference are those of the programs. They share a folder, as they do when `make docs-examples` refreshes them.
+# The commands that the documents show, in short: they end with the status that the document names, and say
+# what it shows. Lists and help texts of the reference are those of the programs. They share a folder, as they
+# do when `make docs-examples` refreshes them.
 
 load ../helpers
 
 setup_file() {
     cd "$BATS_TEST_DIRNAME/../.." || return 1
     # the documents' commands are for the mpirun in PATH, with two CPUs
-    if [ -n "${NOISELAB_MPIRUN-}" ]; then leave_out 'the documents show mpirun, and NOISELAB_MPIRUN names another'; fi
+    if [ -n "${NOISELAB_MPIRUN-}" ]; then
+        leave_out 'the documents show mpirun, and NOISELAB_MPIRUN names another'
+    fi
 }
 
 setup() { left_out_or_go; }
@@ -30,9 +33,11 @@ first_campaign() { [ -e "$BATS_FILE_TMPDIR/first/schedule.tsv" ] || commands_of 
 
 @test "a command that fails, or says other things than the document shows, is found" {
     mkdir "$BATS_TEST_TMPDIR/docs"
-    cp -r "$BATS_TEST_DIRNAME/../../docs/sample" "$BATS_TEST_DIRNAME"/../../docs/examples.* "$BATS_TEST_TMPDIR/docs/"
+    cp -r "$BATS_TEST_DIRNAME/../../docs/sample" "$BATS_TEST_DIRNAME"/../../docs/examples.* \
+        "$BATS_TEST_TMPDIR/docs/"
     cd "$BATS_TEST_TMPDIR"
-    printf '%s\n' '<!-- example: one -->' '```console' '$ echo seven brown foxes jump over 12 dogs' 'seven brown foxes jump over 99 dogs' '```' >good.md
+    printf '%s\n' '<!-- example: one -->' '```console' '$ echo seven brown foxes jump over 12 dogs' \
+        'seven brown foxes jump over 99 dogs' '```' >good.md
     sed 's/^seven.*/quite another sentence stood here/' good.md >other.md
     sed 's/echo/false/' good.md >fails.md
     sed 's/one -->/one exact -->/' good.md >exact.md

@@ -1,12 +1,18 @@
 #!/usr/bin/env bats
-# noiselab doctor: what this machine permits, also to a user without rights, and without parts that are missing.
+# noiselab doctor: what this machine permits, also to a user without rights, and without parts that are
+# missing.
 
 load run
 
 # state CHECK: its state in what doctor --json said
 state() { jq -r --arg check "$1" '.checks[] | select(.check == $check) | .state' "$BATS_TEST_TMPDIR/json"; }
-of() { jq -r --arg check "$1" --arg key "$2" '.checks[] | select(.check == $check) | .[$key]' "$BATS_TEST_TMPDIR/json"; }
-experiment() { jq -r --arg name "$1" '.experiments[] | select(.experiment == $name) | .state' "$BATS_TEST_TMPDIR/json"; }
+of() {
+    jq -r --arg check "$1" --arg key "$2" '.checks[] | select(.check == $check) | .[$key]' \
+        "$BATS_TEST_TMPDIR/json"
+}
+experiment() {
+    jq -r --arg name "$1" '.experiments[] | select(.experiment == $name) | .state' "$BATS_TEST_TMPDIR/json"
+}
 
 @test "the table has every check, what it means, and every experiment, and nothing is left behind" {
     # a folder of its own: somebody else may look at this machine at the same moment
@@ -17,7 +23,8 @@ experiment() { jq -r --arg name "$1" '.experiments[] | select(.experiment == $na
     [ -z "$(ls -A "$BATS_TEST_TMPDIR/tmp")" ]
     [ "$(orphans)" = "$before" ]
     experiments=$("$BIN/noiselab-run" --list-tables | cut -f 2)
-    for name in privileges CPUs quota now clock governor preempted recording freezing loads Python MPI Slurm LIKWID R $experiments; do
+    for name in privileges CPUs quota now clock governor preempted recording freezing loads Python MPI Slurm \
+        LIKWID R $experiments; do
         grep -qE "^$name  +(ok|limited|MISSING)  " "$BATS_TEST_TMPDIR/table"
     done
     [ "$(awk '{ if (length > most) most = length } END { print most }' "$BATS_TEST_TMPDIR/table")" -le 100 ]
@@ -25,16 +32,20 @@ experiment() { jq -r --arg name "$1" '.experiments[] | select(.experiment == $na
 
 @test "JSON says the same, and what is limited says what that means or what would change it" {
     "$BIN/noiselab-doctor" --json >"$BATS_TEST_TMPDIR/json"
-    jq -e '.schema == 1 and .program == "noiselab-doctor" and (.checks | length) == 15 and all(.checks[]; .here != null and
-        (.state | IN("good", "limited", "missing")) and (.state == "good" or .means != null or .change != null))' "$BATS_TEST_TMPDIR/json"
+    jq -e '.schema == 1 and .program == "noiselab-doctor" and (.checks | length) == 15 and
+        all(.checks[]; .here != null and
+        (.state | IN("good", "limited", "missing")) and
+            (.state == "good" or .means != null or .change != null))' "$BATS_TEST_TMPDIR/json"
     [ "$(state MPI) $(state R)" = 'good good' ]
     [[ "$(of CPUs here)" == "$("$BIN/noiselab-gen" --list cpus | awk '{ print $2 }') core(s) allowed"* ]]
     [ "$(experiment sensitivity)" != missing ]
-    [ "$(of clock here)" = "clock source $(cat /sys/devices/system/clocksource/clocksource0/current_clocksource)" ]
+    [ "$(of clock here)" = \
+        "clock source $(cat /sys/devices/system/clocksource/clocksource0/current_clocksource)" ]
 }
 
 @test "without an mpirun, or with one whose ranks do not find each other, no experiment can run: status 2, and the package that would help" {
-    PATH=$(path_without "$BATS_TEST_TMPDIR/path" mpirun mpiexec orterun prterun srun sbatch) ends 2 "$BIN/noiselab-doctor" --json >"$BATS_TEST_TMPDIR/json"
+    PATH=$(path_without "$BATS_TEST_TMPDIR/path" mpirun mpiexec orterun prterun srun sbatch) ends 2 \
+        "$BIN/noiselab-doctor" --json >"$BATS_TEST_TMPDIR/json"
     [ "$(state MPI), $(of MPI here)" = 'missing, no mpirun and no srun in PATH' ]
     [[ "$(of MPI change)" == *openmpi-bin* ]]
     [ "$(experiment sensitivity) $(experiment agent) $(experiment analysis)" = 'missing missing good' ]
@@ -48,13 +59,15 @@ experiment() { jq -r --arg name "$1" '.experiments[] | select(.experiment == $na
     printf '#!/bin/sh\necho "noiselab-run: Python 3.4 is too old: install Python 3.6 or later (package python3)" >&2\nexit 2\n' >"$old"
     chmod +x "$old"
     NOISELAB_PYTHON=$old ends 2 "$BIN/noiselab-doctor" --json >"$BATS_TEST_TMPDIR/json"
-    [ "$(state Python), $(of Python here)" = 'missing, Python 3.4 is too old: install Python 3.6 or later (package python3)' ]
+    [ "$(state Python), $(of Python here)" = \
+        'missing, Python 3.4 is too old: install Python 3.6 or later (package python3)' ]
     [[ "$(of Python change)" == *'apt install python3'* ]]
     [ "$(experiment sensitivity) $(experiment analysis)" = 'missing good' ]
 }
 
 @test "without R experiments measure, and answer elsewhere" {
-    PATH=$(path_without "$BATS_TEST_TMPDIR/path" Rscript) "$BIN/noiselab-doctor" --json >"$BATS_TEST_TMPDIR/json"
+    PATH=$(path_without "$BATS_TEST_TMPDIR/path" Rscript) "$BIN/noiselab-doctor" \
+        --json >"$BATS_TEST_TMPDIR/json"
     [ "$(state R) $(experiment sensitivity) $(experiment analysis)" = 'missing limited missing' ]
     [[ "$(of R means)" == *--finish* ]]
 }
@@ -66,7 +79,8 @@ experiment() { jq -r --arg name "$1" '.experiments[] | select(.experiment == $na
     chmod 755 "$folder"
     cp -R "$build/bin" "$build/libexec" "$build/share" "$build/lib" "$folder/"
     chmod -R a+rX "$folder"
-    HOME=/ setpriv --reuid 65534 --regid 65534 --clear-groups "$folder/bin/noiselab-doctor" --json >"$BATS_TEST_TMPDIR/json" 2>"$ERR" || bad=$?
+    HOME=/ setpriv --reuid 65534 --regid 65534 --clear-groups "$folder/bin/noiselab-doctor" \
+        --json >"$BATS_TEST_TMPDIR/json" 2>"$ERR" || bad=$?
     rm -rf "$folder"
     [ -z "${bad-}" ]
     [ ! -s "$ERR" ]
@@ -74,7 +88,9 @@ experiment() { jq -r --arg name "$1" '.experiments[] | select(.experiment == $na
     [ "$(state MPI)" = good ]
     # without rights there is less: at least one of these is limited, and says what would change it
     [ "$(state recording)$(state freezing)" != goodgood ]
-    for check in recording freezing; do [ "$(state $check)" = good ] || [[ "$(of $check change)" == *root* ]]; done
+    for check in recording freezing; do
+        [ "$(state $check)" = good ] || [[ "$(of $check change)" == *root* ]]
+    done
 }
 
 @test "one CPU is a limit that is said, and a CPU quota with its cgroup, and that it is no noise of other tasks" {
@@ -86,19 +102,26 @@ experiment() { jq -r --arg name "$1" '.experiments[] | select(.experiment == $na
 }
 
 # setting NAME KEY: what doctor settings --json said of it
-setting() { jq -r --arg name "$1" --arg key "$2" '.settings[] | select(.setting == $name) | .[$key]' "$BATS_TEST_TMPDIR/json"; }
+setting() {
+    jq -r --arg name "$1" --arg key "$2" '.settings[] | select(.setting == $name) | .[$key]' \
+        "$BATS_TEST_TMPDIR/json"
+}
 
 # bats test_tags=quick
 @test "settings: each row of the table with its value here, and nothing is written" {
     strace_or_not=()
-    if command -v strace >/dev/null; then strace_or_not=(strace -f -e trace=openat -o "$BATS_TEST_TMPDIR/calls"); fi
+    if command -v strace >/dev/null; then
+        strace_or_not=(strace -f -e trace=openat -o "$BATS_TEST_TMPDIR/calls")
+    fi
     "${strace_or_not[@]}" "$BIN/noiselab-doctor" settings --json >"$BATS_TEST_TMPDIR/json"
     if [ -s "$BATS_TEST_TMPDIR/calls" ]; then
         ! grep -E 'O_WRONLY|O_RDWR|O_CREAT' "$BATS_TEST_TMPDIR/calls"
     fi
-    jq -e '.schema == 1 and .program == "noiselab-doctor" and all(.settings[]; (.does | length) > 20 and (.permanent | length) > 5 and
+    jq -e '.schema == 1 and .program == "noiselab-doctor" and
+        all(.settings[]; (.does | length) > 20 and (.permanent | length) > 5 and
         .is_permitted == (.why_not == null) and (.here != null or .why_not != null))' "$BATS_TEST_TMPDIR/json"
-    [ "$(jq -r '.settings[].setting' "$BATS_TEST_TMPDIR/json")" = "$(sed -n 's/^\(SYSCTL\|FILE\|BOOT\|TASK\)("\([^"]*\)".*/\2/p' \
+    [ "$(jq -r '.settings[].setting' "$BATS_TEST_TMPDIR/json")" = \
+        "$(sed -n 's/^\(SYSCTL\|FILE\|BOOT\|TASK\)("\([^"]*\)".*/\2/p' \
         "$BATS_TEST_DIRNAME/../../experiments/command/settings.table")" ]
     [ "$(jq '.settings | length' "$BATS_TEST_TMPDIR/json")" -ge 25 ]
     [ "$(setting vm.swappiness here)" = "$(cat /proc/sys/vm/swappiness)" ]
@@ -116,7 +139,8 @@ setting() { jq -r --arg name "$1" --arg key "$2" '.settings[] | select(.setting 
     folder=$(mktemp -d /tmp/noiselab-doctor-test.XXXXXX)
     cp "$BIN/noiselab-doctor" "$folder"
     chmod 755 "$folder"
-    setpriv --reuid 65534 --regid 65534 --clear-groups "$folder/noiselab-doctor" settings --json >"$BATS_TEST_TMPDIR/json"
+    setpriv --reuid 65534 --regid 65534 --clear-groups "$folder/noiselab-doctor" settings \
+        --json >"$BATS_TEST_TMPDIR/json"
     rm -r "$folder"
     [ "$(setting vm.swappiness is_permitted), $(setting vm.swappiness why_not)" = 'false, only root may' ]
     [ "$(setting vm.swappiness here)" = "$(cat /proc/sys/vm/swappiness)" ]

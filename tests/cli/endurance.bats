@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# A moment each of what `make test-long` runs for an hour: a random process that is killed by -9, hostile files and command lines.
+# A moment each of what `make test-long` runs for an hour: a random process that is killed by -9, hostile
+# files and command lines.
 
 load ../helpers
 

@@ -9,11 +9,16 @@ setup() {
     mkdir -p "$TREE"/tests/{cli,truth,cluster} "$TREE/analysis/tests/testthat" "$TREE/build/tests/unit"
     cp "$BATS_TEST_DIRNAME"/../{run.sh,suite.sh,environment.sh} "$TREE/tests/"
     printf 'cli/late beside test 1\nlint beside long 1\n' >"$TREE/tests/suites"
-    printf '@test "nothing" { true; }\n' | tee "$TREE/tests/truth/nothing.bats" >"$TREE/tests/cluster/nothing.bats"
+    printf '@test "nothing" { true; }\n' |
+        tee "$TREE/tests/truth/nothing.bats" >"$TREE/tests/cluster/nothing.bats"
 }
 
 # nothing that bats gives its tests reaches the bats within, its own folder of commands least of all
-level() { env -i NOISELAB_BUDGETS="${NOISELAB_BUDGETS-}" PATH="$(echo "$PATH" | tr ':' '\n' | grep -v bats-core | paste -sd : -)" HOME="$HOME" NOISELAB_BUILD=build sh "$TREE/tests/run.sh" "$@"; }
+level() {
+    env -i NOISELAB_BUDGETS="${NOISELAB_BUDGETS-}" \
+        PATH="$(echo "$PATH" | tr ':' '\n' | grep -v bats-core | paste -sd : -)" HOME="$HOME" \
+        NOISELAB_BUILD=build sh "$TREE/tests/run.sh" "$@"
+}
 
 @test "what passes, is skipped, fails twice or only at first is counted and shown" {
     printf '@test "one" { true; }\n@test "two" { skip "not here"; }\n' >"$TREE/tests/cli/one.bats"
@@ -25,7 +30,8 @@ level() { env -i NOISELAB_BUDGETS="${NOISELAB_BUDGETS-}" PATH="$(echo "$PATH" | 
     run -1 level cli
     [ "${lines[-1]}" = '1 passed, 1 failed, 0 skipped' ]
     [[ "$output" == *'cli/one: not ok 2 - two'*'why'*'# failed at first: two'* ]]
-    printf '@test "one" { true; }\n@test "now and then" {\nif [ ! -e %s ]; then touch %s; false; fi\n}\n' "$TREE/seen" "$TREE/seen" >"$TREE/tests/cli/one.bats"
+    printf '@test "one" { true; }\n@test "now and then" {\nif [ ! -e %s ]; then touch %s; false; fi\n}\n' \
+        "$TREE/seen" "$TREE/seen" >"$TREE/tests/cli/one.bats"
     run -0 level cli
     [ "${lines[-1]}" = '2 passed, 0 failed, 0 skipped' ]
     [[ "$output" == *'# failed at first: now and then'* ]]
@@ -40,7 +46,9 @@ level() { env -i NOISELAB_BUDGETS="${NOISELAB_BUDGETS-}" PATH="$(echo "$PATH" | 
 }
 
 @test "more failures than accidents make are not run again" {
-    for n in 1 2 3 4 5 6 7 8 9 10 11; do echo "@test \"t$n\" { echo >>'$TREE/ran'; false; }"; done >"$TREE/tests/cli/one.bats"
+    for n in 1 2 3 4 5 6 7 8 9 10 11; do
+        echo "@test \"t$n\" { echo >>'$TREE/ran'; false; }"
+    done >"$TREE/tests/cli/one.bats"
     run -1 level cli
     [ "${lines[-1]}" = '0 passed, 11 failed, 0 skipped' ]
     [ "$(wc -l <"$TREE/ran")" -eq 11 ]
@@ -67,7 +75,8 @@ level() { env -i NOISELAB_BUDGETS="${NOISELAB_BUDGETS-}" PATH="$(echo "$PATH" | 
 }
 
 @test "what killed ranks leave in shared memory goes with the suite, also where that is ended; what is in use, and others', stays" {
-    local own=/dev/shm/noiselab-harness_segment.$$ mpich=/dev/shm/mpich_shm_noiselab$$ used=/dev/shm/noiselab-used_segment.$$ old=/dev/shm/noiselab-old_segment.$$
+    local own=/dev/shm/noiselab-harness_segment.$$ mpich=/dev/shm/mpich_shm_noiselab$$ \
+        used=/dev/shm/noiselab-used_segment.$$ old=/dev/shm/noiselab-old_segment.$$
     [ -w /dev/shm ] || skip 'there is no /dev/shm'
     touch -d '1 hour ago' "$old"
     # of Open MPI 4 and 5, and of MPICH 5
@@ -82,7 +91,8 @@ level() { env -i NOISELAB_BUDGETS="${NOISELAB_BUDGETS-}" PATH="$(echo "$PATH" | 
     "$used" 60 3>&- &
     started=$!
     printf '@test "goes on" { touch %s; : >%s; sleep 60; }\n' "$used" "$own" >"$TREE/tests/cli/one.bats"
-    setsid env -i PATH="$(echo "$PATH" | tr ':' '\n' | grep -v bats-core | paste -sd : -)" HOME="$HOME" NOISELAB_BUILD=build sh "$TREE/tests/suite.sh" cli/one 3>&- >/dev/null 2>&1 &
+    setsid env -i PATH="$(echo "$PATH" | tr ':' '\n' | grep -v bats-core | paste -sd : -)" HOME="$HOME" \
+        NOISELAB_BUILD=build sh "$TREE/tests/suite.sh" cli/one 3>&- >/dev/null 2>&1 &
     suite=$!
     for ((i = 0; i < 100; i++)); do [ ! -e "$own" ] || break; sleep 0.1; done
     [ -e "$own" ]

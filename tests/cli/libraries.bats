@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
-# One short row of each MPI library that this machine has not itself, by the wheels of PyPI: a sensitivity run, a profile and an acceptance, with programs that are
-# built for it (tests/matrix.sh, in a folder that stays). All other tests with them: make test-matrix.
+# One short row of each MPI library that this machine has not itself, by the wheels of PyPI: a sensitivity
+# run, a profile and an acceptance, with programs that are built for it (tests/matrix.sh, in a folder that
+# stays). All other tests with them: make test-matrix.
 
 load ../mpirun
 load ../helpers
@@ -13,7 +14,8 @@ setup() {
     needs_cpus 2
 }
 
-# of_library NAME SAYS: its mpirun in PATH, behind tests/in-turn where launches take turns; its programs in `bin`
+# of_library NAME SAYS: its mpirun in PATH, behind tests/in-turn where launches take turns; its programs in
+# `bin`
 of_library() {
     local status=0
     (cd "$BATS_TEST_DIRNAME/../.." && tests/matrix.sh --short "$1" 3>&-) >built 2>"$ERR" || status=$?
@@ -31,19 +33,27 @@ row() {
     # two ranks that spin beside other tests' ranks
     take_turns
     # on a busy machine a run this short tells nothing (3), which is not asked here
-    ends '0|3' "$bin/noiselab" run sensitivity --op barrier,allreduce --levels 50 --half-period 50ms --ranks 2 --seconds 2 --warmup 0s --no-report \
+    ends '0|3' "$bin/noiselab" run sensitivity --op barrier,allreduce --levels 50 --half-period 50ms \
+        --ranks 2 --seconds 2 --warmup 0s --no-report \
         --out sensitivity >answer 2>"$ERR" || { cat answer "$ERR" && false; }
-    jq -e --arg version "$1" '.ended == "complete" and .ranks == 2 and .n_generators == 1 and (.mpi.version | startswith($version))' sensitivity/*/launch.json
+    jq -e --arg version "$1" \
+        '.ended == "complete" and .ranks == 2 and .n_generators == 1 and
+        (.mpi.version | startswith($version))' sensitivity/*/launch.json
     grep -q '50 %' answer
     local crowd=()
     [[ "$(mpirun --version 2>&1)" == *HYDRA* ]] || crowd=(--oversubscribe)
-    "$bin/noiselab-profile" --out profile -- mpirun "${crowd[@]}" -n 2 "$bin/noiselab-detect" --op allreduce --bytes 8 --levels none --design single --count 500 \
+    "$bin/noiselab-profile" --out profile -- mpirun "${crowd[@]}" -n 2 "$bin/noiselab-detect" --op allreduce \
+        --bytes 8 --levels none --design single --count 500 \
         --out profiled >answer 2>"$ERR" || { cat answer "$ERR" && false; }
     jq -e '.ended == "complete" and .ranks == 2 and .status == 0' profile/*/launch.json
     awk -F , '$3 == "allreduce" && $5 == 8 { n += $9 } END { exit n < 1000 }' profile/*/operations.csv
-    ends '0|1|3' "$bin/noiselab" run acceptance --ranks 2 --checks latency,integrity,detour --self-check none --seconds 2s --no-report --out acceptance --json >answer 2>"$ERR"
-    jq -e '[.checks[] | select(.check == "latency" or .check == "integrity" or .check == "detour") | .status] == ["ran", "ran", "ran"]' answer || { cat "$ERR" && false; }
-    jq -e --arg version "$1" '.ended == "complete" and .ranks == 2 and (.mpi.version | startswith($version))' acceptance/*/launch.json
+    ends '0|1|3' "$bin/noiselab" run acceptance --ranks 2 --checks latency,integrity,detour \
+        --self-check none --seconds 2s --no-report --out acceptance --json >answer 2>"$ERR"
+    jq -e '[.checks[] | select(.check == "latency" or .check == "integrity" or .check == "detour") |
+        .status] == ["ran", "ran", "ran"]' answer || { cat "$ERR" && false; }
+    jq -e --arg version "$1" \
+        '.ended == "complete" and .ranks == 2 and (.mpi.version | startswith($version))' \
+        acceptance/*/launch.json
 }
 
 @test "Open MPI 5: a sensitivity run, a profile and an acceptance" {

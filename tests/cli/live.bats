@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# What the guide to live views hands out: the dashboard against a schema of what Grafana reads of one, and the unit of systemd.
+# What the guide to live views hands out: the dashboard against a schema of what Grafana reads of one, and the
+# unit of systemd.
 
 load ../helpers
 
@@ -10,7 +11,8 @@ setup() {
 
 # bats test_tags=quick
 @test "the dashboard is valid by the schema of dashboards, and its panels lie beside each other" {
-    python3 -c 'import jsonschema' 2>/dev/null || skip 'python3-jsonschema is not installed (tests/deps.sh agents)'
+    python3 -c 'import jsonschema' 2>/dev/null ||
+        skip 'python3-jsonschema is not installed (tests/deps.sh agents)'
     python3 - "$root/docs/sample/noiselab-live.json" "$root/tests/cli/dashboard.schema.json" <<'END'
 import json, sys
 import jsonschema
@@ -39,8 +41,10 @@ END
 @test "systemd finds nothing in the unit, which runs a command that noiselab-top takes" {
     unit=$root/packaging/systemd/noiselab-top.service
     # the words of its command are options that there are
-    sed -n 's|^ExecStart=/usr/bin/noiselab-top ||p' "$unit" | tr ' ' '\n' | grep '^--' | while read -r option; do
-        cut -f 1,3 "$BUILD/share/noiselab/words.tsv" 2>/dev/null | grep -qxF "noiselab-top"$'\t'"$option" || noiselab-top --list-tables | cut -f 2 | grep -qxF -- "$option"
+    sed -n 's|^ExecStart=/usr/bin/noiselab-top ||p' "$unit" | tr ' ' '\n' | grep '^--' |
+        while read -r option; do
+        cut -f 1,3 "$BUILD/share/noiselab/words.tsv" 2>/dev/null | grep -qxF "noiselab-top"$'\t'"$option" ||
+            noiselab-top --list-tables | cut -f 2 | grep -qxF -- "$option"
     done
     command -v systemd-analyze >/dev/null || skip 'systemd-analyze is not installed'
     sed "s|/usr/bin/noiselab-top|$(command -v noiselab-top)|" "$unit" >noiselab-top.service

@@ -10,7 +10,8 @@ probe() {
     local launcher=(on_cores "$1")
     [ "$1" -gt 1 ] || launcher=()
     take_turns
-    "${launcher[@]}" "$PROBE" "${@:2}" >"$BATS_TEST_TMPDIR/probe" 2>"$ERR" || { grep -A1 '^not ok' "$BATS_TEST_TMPDIR/probe" && false; }
+    "${launcher[@]}" "$PROBE" "${@:2}" >"$BATS_TEST_TMPDIR/probe" 2>"$ERR" ||
+        { grep -A1 '^not ok' "$BATS_TEST_TMPDIR/probe" && false; }
     grep -q '^ok' "$BATS_TEST_TMPDIR/probe"
     [ "$(grep -c '^not ok' "$BATS_TEST_TMPDIR/probe")" -eq 0 ]
     [ "1..$(grep -c '^ok' "$BATS_TEST_TMPDIR/probe")" = "$(tail -n 1 "$BATS_TEST_TMPDIR/probe")" ]
@@ -35,8 +36,10 @@ several() { if [ "${NOISELAB_TESTS-}" = check ]; then echo 2; else echo 3; fi; }
 @test "every check finds a single changed byte, on whichever rank receives something" {
     probe "$(several)" --corrupt
     # rows without data have nothing to change
-    blind=$(grep 'and 0 changed bytes' "$BATS_TEST_TMPDIR/probe" | awk '{ print $4 }' | grep -vE '^(i?barrier(_init)?|empty|waitpattern-(up|null))$' || true)
+    blind=$(grep 'and 0 changed bytes' "$BATS_TEST_TMPDIR/probe" | awk '{ print $4 }' |
+        grep -vE '^(i?barrier(_init)?|empty|waitpattern-(up|null))$' || true)
     [ -z "$blind" ] || { echo "blind: $blind" && false; }
 }
 
-@test "data are right in as many sets of buffers as exceed the cache" { probe 2 --all-sets bcast ireduce allreduce alltoall loadtest; }
+@test "data are right in as many sets of buffers as exceed the cache" { probe 2 --all-sets bcast ireduce \
+    allreduce alltoall loadtest; }

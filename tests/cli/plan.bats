@@ -12,7 +12,8 @@ plan() { "$BIN/noiselab" plan "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR"; }
     plan --detect 1% --op alltoall --bytes 2KiB --levels 0,1
     grep -q 'ASSUMED' "$BATS_TEST_TMPDIR/stdout"
     [ ! -s "$ERR" ]
-    command=$(sed -n '/^command/,/^$/p' "$BATS_TEST_TMPDIR/stdout" | sed '1d; s/\\$//' | tr '\n' ' ' | sed 's/ *noiselab run sensitivity//')
+    command=$(sed -n '/^command/,/^$/p' "$BATS_TEST_TMPDIR/stdout" | sed '1d; s/\\$//' | tr '\n' ' ' |
+        sed 's/ *noiselab run sensitivity//')
     # the number of pairs that the detector makes of it is the one that was planned
     pairs=$(awk '$1 == "alltoall" { print $6 }' "$BATS_TEST_TMPDIR/stdout")
     "$BIN/noiselab-detect" --dry-run --out "$BATS_TEST_TMPDIR/campaign" $command >"$BATS_TEST_TMPDIR/dry"
@@ -25,14 +26,17 @@ project() { "$BIN/noiselab" project "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR"; }
     project --burst 2.5ms --period 100ms --nodes 1,10,100 --every 1ms
     [ "$(wc -l <"$BATS_TEST_TMPDIR/stdout")" -le 24 ]
     # the known answers: 2.564, 27.0 and 211.6 %
-    awk '$1 == 1 && $2 == "ms" { found = $3 == 2.56 && $4 > 26.2 && $4 < 27.8 && $6 > 205 && $6 < 218 } END { exit !found }' "$BATS_TEST_TMPDIR/stdout"
+    awk '$1 == 1 && $2 == "ms" { found = $3 == 2.56 && $4 > 26.2 && $4 < 27.8 && $6 > 205 && $6 < 218 } END {
+        exit !found }' "$BATS_TEST_TMPDIR/stdout"
     [ ! -s "$ERR" ]
-    OMP_NUM_THREADS=1 project --burst 2.5ms --period 100ms --json && cp "$BATS_TEST_TMPDIR/stdout" "$BATS_TEST_TMPDIR/one"
+    OMP_NUM_THREADS=1 project --burst 2.5ms --period 100ms --json &&
+        cp "$BATS_TEST_TMPDIR/stdout" "$BATS_TEST_TMPDIR/one"
     OMP_NUM_THREADS=3 project --burst 2.5ms --period 100ms --json
     cmp "$BATS_TEST_TMPDIR/stdout" "$BATS_TEST_TMPDIR/one"
 }
 
-# at_once CPUS SECONDS: a trace of as many CPUs, all stopped for 1 ms at the same moments, one a second on average
+# at_once CPUS SECONDS: a trace of as many CPUs, all stopped for 1 ms at the same moments, one a second on
+# average
 at_once() {
     awk -v cpus="$1" -v seconds="$2" 'BEGIN {
         print "# span_ns: " seconds "000000000"
@@ -46,7 +50,8 @@ at_once() {
     project --trace "$BATS_TEST_TMPDIR/16.trace" --nodes 1,1000 --every 1ms --json
     # a simulation that shares no line with this one has 74 %
     jq -e '.projections | map(select(.phase == "independent")) | .[0].slowdown_percent as $one | .[1] |
-        .slowdown_percent > 70 and .slowdown_percent < 78 and .ci_low < 74 and .ci_low > 60 and .ci_high > 74 and .ci_high < 90 and $one > 0.08 and $one < 0.12' "$BATS_TEST_TMPDIR/stdout"
+        .slowdown_percent > 70 and .slowdown_percent < 78 and .ci_low < 74 and .ci_low > 60 and
+        .ci_high > 74 and .ci_high < 90 and $one > 0.08 and $one < 0.12' "$BATS_TEST_TMPDIR/stdout"
     # 2 CPUs: the same
     at_once 2 2400 >"$BATS_TEST_TMPDIR/2.trace"
     project --trace "$BATS_TEST_TMPDIR/2.trace" --nodes 1000 --every 1ms --json
@@ -61,9 +66,11 @@ at_once() {
     export OMP_NUM_THREADS=2
     # 20,000 bursts in each step: 4.17 % on one node, and little more on many
     project --burst 2us:random=yes --period 50us --every 1s --nodes 1,1000 --json
-    jq -e '.projections | map(select(.phase == "independent").slowdown_percent) | .[0] > 4.16 and .[0] < 4.18 and .[1] > 4.2 and .[1] < 4.4' "$BATS_TEST_TMPDIR/stdout"
+    jq -e '.projections | map(select(.phase == "independent").slowdown_percent) | .[0] > 4.16 and
+        .[0] < 4.18 and .[1] > 4.2 and .[1] < 4.4' "$BATS_TEST_TMPDIR/stdout"
     # 12 us each ms, but in ns; and bursts that leave no time
-    printf '%s\n' "# span_ns: 5000" "0	12" "1000	12" "2000	12" "3000	12" "4000	12" >"$BATS_TEST_TMPDIR/units.trace"
+    printf '%s\n' "# span_ns: 5000" "0	12" "1000	12" "2000	12" "3000	12" \
+        "4000	12" >"$BATS_TEST_TMPDIR/units.trace"
     printf '%s\n' "0	12000000" "12000000	12000000" >"$BATS_TEST_TMPDIR/full.trace"
     for name in units full; do
         run project --trace "$BATS_TEST_TMPDIR/$name.trace"

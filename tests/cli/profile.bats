@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# noiselab profile: programs of all kinds and ends, and what it says where there is nothing to profile. Whether its figures are right is the business
-# of tests/truth/profile.bats.
+# noiselab profile: programs of all kinds and ends, and what it says where there is nothing to profile.
+# Whether its figures are right is the business of tests/truth/profile.bats.
 
 setup() {
     at_home
@@ -27,8 +27,10 @@ calls() { awk -F , -v name="$1" '$3 == name { n += $9 } END { print n + 0 }' out
     [[ "$stderr" == *"2 ranks in '"* ]]
     [ "$(calls allreduce)" -eq 1002 ]
     [ "$(calls barrier)" -eq 2 ]
-    jq -e '.program == "noiselab-profile" and .ended == "complete" and .ranks == 2 and .status == 0' out/*/launch.json
-    awk -F , '$3 == "allreduce" && $5 == 8 { if ($9 != 500 || $10 != 4000 || $6 != "world") exit 1; n++ } END { exit n != 2 }' out/*/operations.csv
+    jq -e '.program == "noiselab-profile" and .ended == "complete" and .ranks == 2 and .status == 0' \
+        out/*/launch.json
+    awk -F , '$3 == "allreduce" && $5 == 8 { if ($9 != 500 || $10 != 4000 || $6 != "world") exit 1;
+        n++ } END { exit n != 2 }' out/*/operations.csv
     [ "$(find out -name 'rank.*' | wc -l)" -eq 0 ]
 }
 
@@ -91,7 +93,8 @@ compiled() { printf "$2\n" >"$1.c" && "${CC:-cc}" -o "$1" "$1.c"; }
         profile 2 ./static
         says "'./static' is a static binary"
     fi
-    CC=mpicc compiled never '#include <mpi.h>\nint main(int n, char **v) { int is = n + !v; return MPI_Initialized(&is) != MPI_SUCCESS || is; }'
+    CC=mpicc compiled never \
+        '#include <mpi.h>\nint main(int n, char **v) { int is = n + !v; return MPI_Initialized(&is) != MPI_SUCCESS || is; }'
     profile 2 ./never
     says "/never' never called MPI_Init"
     # tasks of a launcher that MPI knows nothing of
@@ -150,7 +153,8 @@ END
         mpif90 -o f f.f90
         profile 0 ./f
         [ "$(calls allreduce)" -eq 200 ]
-        awk -F , '$3 == "bcast" { if ($9 != 100 || $8 != "changing" || $5 != 8) exit 1; n++ } END { exit n != 2 }' out/*/operations.csv
+        awk -F , '$3 == "bcast" { if ($9 != 100 || $8 != "changing" || $5 != 8) exit 1; n++ } END {
+            exit n != 2 }' out/*/operations.csv
     done
 }
 
@@ -161,7 +165,9 @@ END
     [ "$(wc -l <names)" -gt 40 ]
     while read -r name; do
         lower=$(echo "mpi_$name" | tr '[:upper:]' '[:lower:]')
-        for symbol in "MPI_$name" "${lower}_" "${lower}_f08_"; do grep -qx "$symbol" symbols || { echo "$symbol"; false; }; done
+        for symbol in "MPI_$name" "${lower}_" "${lower}_f08_"; do
+            grep -qx "$symbol" symbols || { echo "$symbol"; false; }
+        done
     done <names
     # and nothing else of ours is seen by the program
     run ! grep -vE '^(MPI|MPIX|mpi|mpix)_' symbols
@@ -221,7 +227,8 @@ END
 }
 
 @test "a loop of mpi4py is counted" {
-    python=$(for p in python3 /usr/bin/python3; do "$p" -c 'import mpi4py' 2>/dev/null && echo "$p" && break; done) || true
+    python=$(for p in python3 /usr/bin/python3; do "$p" -c 'import mpi4py' 2>/dev/null && echo "$p" &&
+        break; done) || true
     [ -n "$python" ] || skip 'mpi4py is not installed'
     printf 'from mpi4py import MPI\nfor i in range(100): MPI.COMM_WORLD.Barrier()\n' >loop.py
     profile 0 "$python" loop.py
@@ -229,12 +236,14 @@ END
     # reductions of objects are sends and receives: the answer says which calls can be sampled
     printf 'from mpi4py import MPI\nfor i in range(100): MPI.COMM_WORLD.allreduce(i)\n' >loop.py
     profile 0 "$python" loop.py
-    noiselab-analyze profile out | tr '\n' ' ' | grep -q 'those in upper case  *(comm.Allreduce), of arrays, can be sampled'
+    noiselab-analyze profile out | tr '\n' ' ' |
+        grep -q 'those in upper case  *(comm.Allreduce), of arrays, can be sampled'
 }
 
 @test "LAMMPS has the same result with the profile, its waits are found, and its arrivals are a pattern for the detector" {
     long_only
-    command -v lmp >/dev/null && [ -e /usr/share/lammps/examples/melt/in.melt ] || skip 'LAMMPS is not installed (lammps, lammps-examples)'
+    command -v lmp >/dev/null && [ -e /usr/share/lammps/examples/melt/in.melt ] ||
+        skip 'LAMMPS is not installed (lammps, lammps-examples)'
     sed -e 's/^run.*/run 100/' -e 's/^thermo.*/thermo 1/' /usr/share/lammps/examples/melt/in.melt >in.melt
     # the table of energies, of which the rank's speed is no part
     energies() { awk 'NF == 6 && $1 ~ /^[0-9]+$/' <<<"$1"; }
@@ -247,6 +256,7 @@ END
     grep -q 'An interruption of 1 ms of one rank costs the program' answer
     [ "$(wc -l <answer)" -le 24 ]
     noiselab analyze profile --write arrivals=trace out >/dev/null
-    on_cores 2 noiselab-detect --op allreduce --starts round --arrival trace:file=trace --levels none --design blocks --count 100 --out detected
+    on_cores 2 noiselab-detect --op allreduce --starts round --arrival trace:file=trace --levels none \
+        --design blocks --count 100 --out detected
     [ "$(jq -r .options.start.arrival detected/*/launch.json)" = trace ]
 }

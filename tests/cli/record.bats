@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The command line of noiselab-record: what it refuses, what it says when things go wrong while it records, and that the trace stays. How exact
-# it is is the business of tests/truth/record.bats.
+# The command line of noiselab-record: what it refuses, what it says when things go wrong while it records,
+# and that the trace stays. How exact it is is the business of tests/truth/record.bats.
 
 load ../helpers
 
@@ -52,12 +52,14 @@ refused() { refused_by noiselab-record "$@"; }
 
 @test "a command is started, recorded and ended, a stubborn one too, and one that ends by itself ends the recording" {
     record 0 --duration 400ms --out trace --json -- "$BUILD/bench/bench_busy" 5ms 50ms
-    jq -e '.groups >= 4 and .percent_of_cpu > 3 and .lost == 0 and (.ins - .outs | fabs) <= 2' # a switch at the begin or the end <<<"$output"
+    # a switch at the begin or the end <<<"$output"
+    jq -e '.groups >= 4 and .percent_of_cpu > 3 and .lost == 0 and (.ins - .outs | fabs) <= 2'
     noiselab-gen --replay trace --dry-run
     awk -F '\t' '/^#/ { next } NF != 5 || $4 != "-" || $5 != "bench_busy" { print; exit 1 }' trace
     record 0 --duration 300ms -- sh -c 'trap "" TERM; while :; do :; done'
     [[ "$stderr" == *"did not end within 5 s of SIGTERM and was killed"* ]]
-    record 0 --json -- sh -c 'i=0; echo not part of the summary; while [ $i -lt 300000 ]; do i=$((i + 1)); done'
+    record 0 --json -- sh \
+        -c 'i=0; echo not part of the summary; while [ $i -lt 300000 ]; do i=$((i + 1)); done'
     # where a hypervisor took some of it, the CPU time is not known
     jq -e '.span_ns < 20e9 and (.cpu_ns // .wall_on_cpu_ns) > 1e7' <<<"$output"
 }
@@ -67,7 +69,8 @@ refused() { refused_by noiselab-record "$@"; }
     record 0 --cpus "$allowed" --duration 600ms
     [[ "$output" =~ "who ran ".*" of a CPU" ]]
     record 0 --cpus "$allowed" --duration 600ms --json
-    jq -e '.tasks[] | select(.task == "bench_busy") | .busy_ns > 1e7 and .percent_of_cpu > 1 and .cpus != ""' <<<"$output"
+    jq -e '.tasks[] | select(.task == "bench_busy") | .busy_ns > 1e7 and .percent_of_cpu > 1 and
+        .cpus != ""' <<<"$output"
     jq -e '.source != "cpu" or (.block_busy_ns | add) == .wall_on_cpu_ns' <<<"$output"
     # by a name of its own: other tests have busy programs, too
     cp "$BUILD/bench/bench_busy" "left$$"
@@ -117,22 +120,28 @@ refused() { refused_by noiselab-record "$@"; }
 @test "without privilege the process's own threads are watched, and the reason is said" {
     [ "$(id -u)" = 0 ] || skip "becoming another user needs root"
     command -v setpriv >/dev/null || skip "setpriv is not installed"
-    [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 0 ] || skip "kernel.perf_event_paranoid allows everything here"
+    [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 0 ] ||
+        skip "kernel.perf_event_paranoid allows everything here"
     # where others can reach them
     chmod 755 . .. && install -m 755 "$(command -v noiselab-record)" "$BUILD/bench/bench_busy" .
-    nobody() { run --separate-stderr setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; echo "$status $output $stderr"; }
+    nobody() {
+        run --separate-stderr setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
+        echo "$status $output $stderr"
+    }
     nobody ./noiselab-record --json --duration 500ms -- ./bench_busy 5ms 50ms
     if [[ "$stderr" == *"Permission denied"* ]]; then skip "another user cannot reach $PWD"; fi
     [ "$status" -eq 0 ]
     jq -e '.source_reason | test("^cpu: not allowed .*CAP_PERFMON")' <<<"$output"
-    jq -e '.source == "thread" and .groups >= 4 and .ins <= .outs + 1 and .outs <= .ins + 1' <<<"$output" || jq -e '.source == "schedstat"' <<<"$output"
+    jq -e '.source == "thread" and .groups >= 4 and .ins <= .outs + 1 and .outs <= .ins + 1' <<<"$output" ||
+        jq -e '.source == "schedstat"' <<<"$output"
     nobody ./noiselab-record --json --duration 500ms --source schedstat -- ./bench_busy 5ms 50ms
     jq -e '.source == "schedstat" and .groups >= 2 and .percent_of_cpu > 3' <<<"$output"
     nobody ./noiselab-record --source cpu --duration 500ms -- ./bench_busy 5ms 50ms
     [[ "$status" -eq 2 && "$stderr" == *"not allowed to watch CPU"* ]]
     busy
     nobody ./noiselab-record --cpus "$allowed" --duration 500ms --json
-    jq -e '.source == "proc" and .block_busy_ns == null and (.tasks[] | select(.task == "bench_busy") | .bursts == null and .busy_ns > 1e7)' <<<"$output"
+    jq -e '.source == "proc" and .block_busy_ns == null and
+        (.tasks[] | select(.task == "bench_busy") | .bursts == null and .busy_ns > 1e7)' <<<"$output"
     nobody ./noiselab-record --cpus "$allowed" --duration 500ms --out /tmp/never.$$
     [[ "$status" -eq 2 && "$stderr" == *"--out: there is no trace where switches cannot be recorded"* ]]
     nobody ./noiselab-record --source thread --duration 500ms --pid "$busy"
@@ -156,7 +165,8 @@ refused() { refused_by noiselab-record "$@"; }
     [ "$(id -u)" = 0 ] || skip "a small file system needs root"
     mkdir small
     unshare -m true || skip "no mount namespaces here"
-    run --separate-stderr unshare -m sh -c "mount -t tmpfs -o size=4k record small && dd if=/dev/zero of=small/filler bs=4096 count=1 2>/dev/null
+    run --separate-stderr unshare -m sh \
+        -c "mount -t tmpfs -o size=4k record small && dd if=/dev/zero of=small/filler bs=4096 count=1 2>/dev/null
         $(command -v noiselab-record) --duration 300ms --json --out small/trace -- $BUILD/bench/bench_busy 5ms 50ms; status=\$?; ls small >&2; exit \$status"
     [ "$status" -eq 2 ]
     [[ "$stderr" == *"cannot write 'small/trace': No space left on device"* && "$stderr" != *part* ]]
@@ -165,7 +175,8 @@ refused() { refused_by noiselab-record "$@"; }
 
 # unseen OPTION...: what noiselab-record says to a user from whom /proc hides all tasks but its own
 unseen() {
-    run --separate-stderr unshare -m sh -c 'mount -t proc -o hidepid=2 proc /proc && exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"' sh \
+    run --separate-stderr unshare -m sh \
+        -c 'mount -t proc -o hidepid=2 proc /proc && exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"' sh \
         "$(command -v noiselab-record)" "$@" --duration 1500ms --json
     echo "$stderr"
 }
@@ -173,7 +184,8 @@ unseen() {
 @test "where /proc hides who runs nothing is said to be quiet: the CPUs' own account shows what is missing" {
     [ "$(id -u)" = 0 ] || skip "another user's tasks, and a /proc that hides them, need root"
     unshare -m sh -c 'mount -t proc -o hidepid=2 proc /proc' 2>/dev/null || skip "no mount namespaces here"
-    setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$(command -v noiselab-record)" || skip "another user may not read this folder"
+    setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$(command -v noiselab-record)" ||
+        skip "another user may not read this folder"
     cpu=$first_cpu
     taskset -c "$cpu" "$BUILD/bench/bench_busy" 5ms 10ms 3>&- &
     started="${started:-} $!"
@@ -181,9 +193,11 @@ unseen() {
     [ "$status" -eq 3 ]
     [[ "$stderr" == *"nobody accounts for"*"hides the tasks of other users"* ]]
     # half of a CPU runs unseen; whatever else runs there is no less seen
-    jq -e '.percent_of_cpu < 5 and .account.unaccounted_percent > 45 and .account.worst_cpu.cpu == '"$cpu"' and .account.tasks_there - .account.tasks_seen > 20 and
+    jq -e '.percent_of_cpu < 5 and .account.unaccounted_percent > 45 and
+        .account.worst_cpu.cpu == '"$cpu"' and .account.tasks_there - .account.tasks_seen > 20 and
         (.account.blind | test("hidepid"))' <<<"$output"
-    jq -e '.account | .by_cpu[0] as $c | ($c.busy_ns - $c.own_ns - $c.tasks_ns - $c.interrupts_ns - $c.steal_ns - $c.unaccounted_ns | fabs) <=
+    jq -e '.account | .by_cpu[0] as $c |
+        ($c.busy_ns - $c.own_ns - $c.tasks_ns - $c.interrupts_ns - $c.steal_ns - $c.unaccounted_ns | fabs) <=
         .resolution_percent / 100 * .span_ns' <<<"$output"
     unseen --name bench_busy
     [ "$status" -eq 3 ]
@@ -191,12 +205,14 @@ unseen() {
     # the same for who may see them
     run --separate-stderr noiselab-record --cpus "$cpu" --duration 1500ms --json
     [ "$status" -eq 0 ]
-    jq -e '.percent_of_cpu > 45 and (.account.unaccounted_percent <= 10) and .account.blind == null' <<<"$output"
+    jq -e '.percent_of_cpu > 45 and (.account.unaccounted_percent <= 10) and
+        .account.blind == null' <<<"$output"
 }
 
 @test "a recorder that is hung up or killed leaves nothing of its command behind" {
     for signal in HUP KILL; do
-        noiselab-record --source schedstat --duration 100s -- sh -c "sleep 1000.5 & echo \$! >inner.$signal; sleep 1000.5" 3>&- &
+        noiselab-record --source schedstat --duration 100s \
+            -- sh -c "sleep 1000.5 & echo \$! >inner.$signal; sleep 1000.5" 3>&- &
         recorder=$!
         started="${started:-} $recorder"
         wait_until 10 test -s inner.$signal

@@ -21,23 +21,29 @@ R
 
 setup() { left_out_or_go; }
 
-# browse OPTION... FILE: the page as the browser has made it, on stdout; what it had to say on $BATS_TEST_TMPDIR/console
+# browse OPTION... FILE: the page as the browser has made it, on stdout; what it had to say on
+# $BATS_TEST_TMPDIR/console
 browse() {
-    chromium --headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run --user-data-dir="$BATS_TEST_TMPDIR/profile" \
-        --enable-logging=stderr --host-resolver-rules='MAP * ~NOTFOUND' --virtual-time-budget=5000 "$@" 2>"$BATS_TEST_TMPDIR/console"
+    chromium --headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run \
+        --user-data-dir="$BATS_TEST_TMPDIR/profile" \
+        --enable-logging=stderr --host-resolver-rules='MAP * ~NOTFOUND' --virtual-time-budget=5000 "$@" \
+        2>"$BATS_TEST_TMPDIR/console"
 }
 
-# probe WIDTH HEIGHT: what report-probe.js has found in the report, as JSON. The report stands in a frame: a window cannot be as narrow as a phone.
+# probe WIDTH HEIGHT: what report-probe.js has found in the report, as JSON. The report stands in a frame: a
+# window cannot be as narrow as a phone.
 probe() {
     local file=$CAMPAIGNS/demo/probed.html around=$BATS_TEST_TMPDIR/around.html width=$1 height=$2
-    { cat "$CAMPAIGNS/demo/report.html" && echo '<script>' && cat "$BATS_TEST_DIRNAME/report-probe.js" && echo '</script>'; } >"$file"
+    { cat "$CAMPAIGNS/demo/report.html" && echo '<script>' && cat "$BATS_TEST_DIRNAME/report-probe.js" &&
+        echo '</script>'; } >"$file"
     cat >"$around" <<HTML
 <!DOCTYPE html><html><body style="margin:0"><script>
 addEventListener('message', function (e) { var p = document.createElement('pre'); p.id = 'told'; p.textContent = btoa(unescape(encodeURIComponent(e.data)));
 document.body.appendChild(p); });
 </script><iframe src="file://$file" style="border:0;display:block" width="$width" height="$height"></iframe></body></html>
 HTML
-    browse --window-size="$((width + 100)),$((height + 200))" --allow-file-access-from-files --dump-dom "file://$around" |
+    browse --window-size="$((width + 100)),$((height + 200))" --allow-file-access-from-files \
+        --dump-dom "file://$around" |
         sed -n 's/.*<pre id="told">\([^<]*\)<.*/\1/p' | base64 -d
 }
 
@@ -45,7 +51,8 @@ HTML
 sound() {
     ! grep -E ':CONSOLE|Uncaught|Refused to' "$BATS_TEST_TMPDIR/console"
     jq . <<<"$1"
-    jq -e '.wider_by <= 0 and .wider_by_open <= 0 and .overlaps == [] and .cut == [] and .empty_folds == [] and .dead_links == 0 and
+    jq -e '.wider_by <= 0 and .wider_by_open <= 0 and .overlaps == [] and .cut == [] and
+        .empty_folds == [] and .dead_links == 0 and
         .without_words == 0 and .sentences == (.sections | length) - 1' <<<"$1"
 }
 
@@ -53,7 +60,8 @@ sound() {
     found=$(probe 1400 900)
     sound "$found"
     jq -e '.answer_bottom < 900 and .picture_bottom < 900 and (.answer | test("operations are sensitive")) and
-        .sections == ["answer", "slower", "cpu", "seen", "where", "trust", "again"] and .folds > 15 and .pictures >= 7' <<<"$found"
+        .sections == ["answer", "slower", "cpu", "seen", "where", "trust", "again"] and .folds > 15 and
+            .pictures >= 7' <<<"$found"
     jq -e '.sorts_up and .sorts_down and .filtered and .unfiltered' <<<"$found"
 }
 
@@ -66,8 +74,10 @@ sound() {
 @test "a dark screen gets a dark page" {
     # of the corner, which is nothing but page
     brightness() {
-        browse --blink-settings=preferredColorScheme="$1" --window-size=1400,900 --screenshot="$BATS_TEST_TMPDIR/page.png" "file://$CAMPAIGNS/demo/report.html"
-        Rscript --vanilla -e 'if (!requireNamespace("png", quietly = TRUE)) quit(status = 9); cat(mean(png::readPNG(commandArgs(TRUE))[5:50, 5:20, 1:3]))' "$BATS_TEST_TMPDIR/page.png"
+        browse --blink-settings=preferredColorScheme="$1" --window-size=1400,900 \
+            --screenshot="$BATS_TEST_TMPDIR/page.png" "file://$CAMPAIGNS/demo/report.html"
+        Rscript --vanilla \
+            -e 'if (!requireNamespace("png", quietly = TRUE)) quit(status = 9); cat(mean(png::readPNG(commandArgs(TRUE))[5:50, 5:20, 1:3]))' "$BATS_TEST_TMPDIR/page.png"
     }
     dark=$(brightness 0) || { [ $? -ne 9 ] || skip 'the R package png is not installed'; }
     awk -v dark="$dark" 'BEGIN { exit !(dark < 0.3) }'
@@ -84,6 +94,7 @@ sound() {
 
 @test "a report on paper has the answer on its first page" {
     command -v pdftotext >/dev/null || skip 'pdftotext is not installed'
-    browse --print-to-pdf="$BATS_TEST_TMPDIR/report.pdf" --no-pdf-header-footer "file://$CAMPAIGNS/demo/report.html"
+    browse --print-to-pdf="$BATS_TEST_TMPDIR/report.pdf" \
+        --no-pdf-header-footer "file://$CAMPAIGNS/demo/report.html"
     pdftotext -f 1 -l 1 "$BATS_TEST_TMPDIR/report.pdf" - | tr '\n' ' ' | grep -q 'operations are sensitive'
 }

@@ -13,7 +13,8 @@ slurm_stub() {
     PATH=$BATS_TEST_TMPDIR/slurm:$PATH
 }
 
-# path_without FOLDER NAME...: a PATH with everything that this one has in /bin and /usr/bin, but for these; made in FOLDER
+# path_without FOLDER NAME...: a PATH with everything that this one has in /bin and /usr/bin, but for these;
+# made in FOLDER
 path_without() {
     mkdir -p "$1"
     ln -sf /bin/* /usr/bin/* "$1/"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# noiselab run on one machine without Slurm: the schedule of a campaign, going on with it, and what is refused.
+# noiselab run on one machine without Slurm: the schedule of a campaign, going on with it, and what is
+# refused.
 
 load run
 
@@ -12,7 +13,8 @@ setup_file() {
 
 # run_sensitivity ARGUMENTS: launches of one rank and a fraction of a second
 run_sensitivity() {
-    "$BIN/noiselab" run sensitivity --ranks 1 --op empty --levels none --design single --warmup 0s --seconds 100ms --out "$OUT" --no-report "$@" \
+    "$BIN/noiselab" run sensitivity --ranks 1 --op empty --levels none --design single --warmup 0s \
+        --seconds 100ms --out "$OUT" --no-report "$@" \
         >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR" 3>&-
 }
 
@@ -45,7 +47,8 @@ cut_short() { sed -i 's/^  "ended": .*/  "ended": null,/' "$OUT/$1/launch.json";
     echo '{"program": "noiselab-accept", "schema": 99}' >"$bad/one/launch.json"
     while IFS='|' read -r experiment words text; do
         # shellcheck disable=SC2086 # words
-        ends 2 env PATH="$WITH_R" "$BIN/noiselab" run "$experiment" --ranks 1 --seconds 1 --out "$OUT" $words >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR" 3>&-
+        ends 2 env PATH="$WITH_R" "$BIN/noiselab" run "$experiment" --ranks 1 --seconds 1 \
+            --out "$OUT" $words >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR" 3>&-
         if [ "$(wc -l <"$ERR")" != 1 ] || ! grep -qF -- "$text" "$ERR"; then cat "$ERR" && false; fi
         [ ! -e "$OUT" ]
     done <<END
@@ -68,7 +71,9 @@ END
     three_launches
     [ "$(planned | wc -l)" -eq 3 ]
     [ "$(planned)" = "$(taken)" ]
-    for line in 'schema: 1' 'experiment: sensitivity' 'seed: 7' 'launches: 3'; do grep -qx "# $line" "$OUT/schedule.tsv"; done
+    for line in 'schema: 1' 'experiment: sensitivity' 'seed: 7' 'launches: 3'; do
+        grep -qx "# $line" "$OUT/schedule.tsv"
+    done
     [ "$(jq -r .seed "$OUT"/*/launch.json | sort -u | paste -sd ' ' -)" = '7 8 9' ]
     [ ! -e "$OUT/claims" ]
     run_refused 'has a schedule already' run_sensitivity
@@ -102,7 +107,10 @@ END
 
 # bats test_tags=quick
 @test "names, seeds and words that mean something else or would break the schedule, and jobs without Slurm, are refused" {
-    tabbed() { "$BIN/noiselab" run agent --ranks 1 --op empty --agent-cmd $'sleep\t9' --agent-period 1s --out "$OUT" 2>"$ERR" 3>&-; }
+    tabbed() {
+        "$BIN/noiselab" run agent --ranks 1 --op empty --agent-cmd $'sleep\t9' --agent-period 1s \
+            --out "$OUT" 2>"$ERR" 3>&-
+    }
     fails_with 2 'holds a tab or a line break' tabbed
     [ ! -e "$OUT/schedule.tsv" ]
     run_refused "--launch-id: 'claims' is taken" run_sensitivity --launch-id claims
@@ -116,7 +124,8 @@ END
     no_slurm() { PATH=$path "$BIN/noiselab" run "$@" --out "$OUT" 2>"$ERR"; }
     run_refused 'there is no Slurm here' no_slurm sensitivity --submit --op barrier
     # only shown: the script is there, and what it could not check is said
-    for words in 'sensitivity --array --launches 3 --nodes 2' 'agent --agent-cmd top --agent-period 1s' 'acceptance --nodes 2' 'stability --ranks 2'; do
+    for words in 'sensitivity --array --launches 3 --nodes 2' 'agent --agent-cmd top --agent-period 1s' \
+        'acceptance --nodes 2' 'stability --ranks 2'; do
         no_slurm $words --submit --dry-run >"$BATS_TEST_TMPDIR/script"
         bash -n "$BATS_TEST_TMPDIR/script"
         grep -qx '#SBATCH --time=.*' "$BATS_TEST_TMPDIR/script"
@@ -125,7 +134,8 @@ END
     done
     run_refused 'there is no Slurm here' no_slurm agent
     run_refused '--partition: belongs to --submit' no_slurm sensitivity --partition main
-    run_refused 'not a Slurm job' no_slurm sensitivity --launcher srun --op empty --design single --levels none --seconds 1 --ranks 1
+    run_refused 'not a Slurm job' no_slurm sensitivity --launcher srun --op empty --design single \
+        --levels none --seconds 1 --ranks 1
     run_refused 'needs a Slurm job' no_slurm sensitivity --node-sets 1
 }
 
@@ -153,7 +163,8 @@ END
     [ ! -e "$OUT/claims" ]
 }
 
-# submit ARGUMENTS: to a Slurm with the partitions main and short; sbatch numbers jobs from 1 and does not take those that answer
+# submit ARGUMENTS: to a Slurm with the partitions main and short; sbatch numbers jobs from 1 and does not
+# take those that answer
 submit() {
     slurm_stub sinfo <<<"printf '%s\\n' 'main* infinite 8' 'short 30:00 4'"
     slurm_stub sbatch <<EOT
@@ -161,7 +172,8 @@ case "\$*" in *finish.sbatch) echo 'sbatch: error: Invalid account' >&2; exit 1 
 env | grep '^SBATCH_' >>"$BATS_TEST_TMPDIR/overruled"
 echo 1
 EOT
-    "$BIN/noiselab" run sensitivity --submit --op empty --seconds 1 "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR" 3>&-
+    "$BIN/noiselab" run sensitivity --submit --op empty --seconds 1 "$@" >"$BATS_TEST_TMPDIR/stdout" \
+        2>"$ERR" 3>&-
 }
 
 # bats test_tags=quick
@@ -170,7 +182,8 @@ EOT
     grep -q '^#SBATCH --array=1-3%1$' "$BATS_TEST_TMPDIR/stdout"
     submit --array --design launches --levels 1 --launches 2 --seconds 2 --dry-run --out "$OUT" || true
     grep -q '^#SBATCH --array=1-2%1$' "$BATS_TEST_TMPDIR/stdout"
-    run_refused 'job 1 measures, but the job that answers was refused by sbatch: Invalid account' submit --array --launches 2 --out "$OUT"
+    run_refused 'job 1 measures, but the job that answers was refused by sbatch: Invalid account' submit \
+        --array --launches 2 --out "$OUT"
     grep -qF -- "--finish '$OUT'" "$ERR"
     [ "$(planned | wc -l)" -eq 2 ]
     [ -s "$OUT/job.sbatch" ]
@@ -180,7 +193,8 @@ EOT
     three_launches
     rm -r "$OUT"/2*
     # as if the second and the third belonged to one set
-    awk -F '\t' -v OFS='\t' '/^#/ || $1 == "launch" { print; next } { n++; $2 = n > 1 ? 7 : 4 } 1' "$OUT/schedule.tsv" >"$BATS_TEST_TMPDIR/sets"
+    awk -F '\t' -v OFS='\t' '/^#/ || $1 == "launch" { print; next } { n++; $2 = n > 1 ? 7 : 4 } 1' \
+        "$OUT/schedule.tsv" >"$BATS_TEST_TMPDIR/sets"
     cp "$BATS_TEST_TMPDIR/sets" "$OUT/schedule.tsv"
     resume --only 2
     [ "$(taken)" = "$(planned | tail -n +2)" ]
@@ -206,7 +220,8 @@ echo 7
 echo \$\$ >"$BATS_TEST_TMPDIR/waits"
 exec sleep 600
 EOT
-    "$BIN/noiselab" run sensitivity --submit --wait --op empty --seconds 1 --out "$OUT" >/dev/null 2>"$ERR" 3>&- &
+    "$BIN/noiselab" run sensitivity --submit --wait --op empty --seconds 1 --out "$OUT" >/dev/null 2>"$ERR" \
+        3>&- &
     wait_for test -s "$BATS_TEST_TMPDIR/waits"
     kill -TERM $!
     ends 2 wait $!
@@ -216,8 +231,11 @@ EOT
 
 # bats test_tags=quick
 @test "options for sbatch may be short ones, and the job that answers goes where the launches went" {
-    submit --array --launches 2 --partition short --sbatch '-C haswell' --sbatch '-S 1' --sbatch 'comment=x' --out "$OUT" || true
-    for line in '-C haswell' '-S 1' --comment=x --partition=short; do grep -qxF -- "#SBATCH $line" "$OUT/job.sbatch"; done
+    submit --array --launches 2 --partition short --sbatch '-C haswell' --sbatch '-S 1' --sbatch 'comment=x' \
+        --out "$OUT" || true
+    for line in '-C haswell' '-S 1' --comment=x --partition=short; do
+        grep -qxF -- "#SBATCH $line" "$OUT/job.sbatch"
+    done
     for line in '-C haswell' --partition=short; do grep -qxF -- "#SBATCH $line" "$OUT/finish.sbatch"; done
     resume --submit --array --dry-run
     [ "$(grep -cxF -- '#SBATCH --partition=short' "$BATS_TEST_TMPDIR/stdout")" -eq 2 ]
@@ -300,10 +318,16 @@ first_is_taken() { [ -s "$(echo "$OUT"/*-0001/launch.json)" ]; }
 }
 
 # rehearsed OPTION...: what the plan says is in $ERR
-rehearsed() { "$BIN/noiselab" run sensitivity --dry-run --ranks 1 --op barrier --out "$OUT" "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR"; }
+rehearsed() {
+    "$BIN/noiselab" run sensitivity --dry-run --ranks 1 --op barrier \
+        --out "$OUT" "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR"
+}
 
 @test "before the first launch the plan says what it takes and how small a slowdown can be seen, or how long would do, and refuses nothing" {
-    assumed() { PATH=$WITH_R "$BIN/noiselab" plan --detect 1 --op barrier --levels 1 --json "$@" | sed -n 's/.*"sd": \([0-9.]*\),/\1/p' | awk '{ printf "%.2g\n", $1 }'; }
+    assumed() {
+        PATH=$WITH_R "$BIN/noiselab" plan --detect 1 --op barrier --levels 1 --json "$@" |
+            sed -n 's/.*"sd": \([0-9.]*\),/\1/p' | awk '{ printf "%.2g\n", $1 }'
+    }
     rehearsed --levels 0,1 --seconds 16
     # 400 pairs: (2.326 + 1.645) * 4 % / sqrt(400)
     grep -q 'plan: 1 launch, total .* 16 s of measuring, .* for the answer' "$ERR"
@@ -323,7 +347,8 @@ rehearsed() { "$BIN/noiselab" run sensitivity --dry-run --ranks 1 --op barrier -
     grep -q '5 pairs .*: too few, a test at alpha 0.01 needs 7; --seconds 0.3 would do' "$ERR"
     rehearsed --levels 0,1 --seconds 0.3
     grep -q '7 pairs .* can be seen' "$ERR"
-    demo=$(make -n -C "$BATS_TEST_DIRNAME/../.." demo | sed -n 's/.*noiselab run sensitivity \(.*\) --out .*/\1/p')
+    demo=$(make -n -C "$BATS_TEST_DIRNAME/../.." demo |
+        sed -n 's/.*noiselab run sensitivity \(.*\) --out .*/\1/p')
     "$BIN/noiselab" run sensitivity $demo --dry-run --ranks 1 --out "$OUT" >/dev/null 2>"$ERR"
     limit=$(sed -n 's/.*a slowdown of \([0-9.]*\) % can be seen.*/\1/p' "$ERR")
     awk -v limit="$limit" 'BEGIN { exit !(limit > 0.1 && limit < 1) }'

@@ -19,7 +19,8 @@ holds_secret() { grep -rlF geheim "$@"; }
     sleep 120 3>&- &
     AGENT=$!
     umask 027
-    "$BIN/noiselab" run agent --ranks 1 --op empty --agent-pid "$AGENT" --scrape "$(scraper)" --scrape-period 50ms --agent-period 50ms --half-period 100ms --warmup 0s --seconds 120 \
+    "$BIN/noiselab" run agent --ranks 1 --op empty --agent-pid "$AGENT" --scrape "$(scraper)" \
+        --scrape-period 50ms --agent-period 50ms --half-period 100ms --warmup 0s --seconds 120 \
         --launches 2 --margin 50 --out "$OUT" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR" 3>&- &
     shell=$!
     wait_for has_rows
@@ -32,7 +33,8 @@ holds_secret() { grep -rlF geheim "$@"; }
     grep -qF -- '-u ***' "$OUT/schedule.tsv"
     sed -i 's/\t--seconds\t[^\t]*/\t--seconds\t1/' "$OUT/schedule.private.tsv"
     ends '0|1|3' run_secret --resume "$OUT" --no-report
-    [ "$(sort -u "$BATS_TEST_TMPDIR/scraped")" = '-u user:geheim --token=geheim -H Authorization: Bearer geheim http://u:geheim@host/' ]
+    [ "$(sort -u "$BATS_TEST_TMPDIR/scraped")" = \
+        '-u user:geheim --token=geheim -H Authorization: Bearer geheim http://u:geheim@host/' ]
     [ -z "$(holds_secret "$OUT" "$ERR" "$BATS_TEST_TMPDIR/stdout")" ]
     jq -e '.command | any(contains("--token=***"))' "$OUT"/*/launch.json >/dev/null
     [ ! -e "$OUT/schedule.private.tsv" ]
@@ -45,7 +47,8 @@ holds_secret() { grep -rlF geheim "$@"; }
     slurm_stub sinfo <<<"echo 'main* infinite 8'"
     slurm_stub sbatch <<<'echo 1'
     run_secret --submit --agent-cmd 'sleep 9 --password=geheim' --agent-period 1s --ranks 2 --out "$OUT"
-    [ "$(holds_secret "$OUT" "$BATS_TEST_TMPDIR/stdout" "$ERR" | sort | paste -sd ,)" = "$OUT/job.sbatch,$OUT/schedule.private.tsv" ]
+    [ "$(holds_secret "$OUT" "$BATS_TEST_TMPDIR/stdout" "$ERR" | sort | paste -sd ,)" = \
+        "$OUT/job.sbatch,$OUT/schedule.private.tsv" ]
     [ "$(stat -c %a "$OUT/job.sbatch")" = 600 ]
     rm -r "$OUT"
     run_secret --submit --time 30 --agent-cmd 'sleep 9 --password=geheim' --ranks 2 --out "$OUT"

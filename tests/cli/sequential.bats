@@ -5,7 +5,8 @@ load detect
 
 # bats test_tags=quick
 @test "looks that cannot be taken, their options without looks, and arms and sets that cannot be are refused" {
-    for option in "--margin 1" "--stop-when never:looks=3" "--stop-when never:spending=pocock" "--stop-when never:alpha=0.05"; do
+    for option in "--margin 1" "--stop-when never:looks=3" "--stop-when never:spending=pocock" \
+        "--stop-when never:alpha=0.05"; do
         refused "needs --stop-when decided" $option
     done
     refused "'sometimes' is not never or decided" --stop-when sometimes
@@ -28,16 +29,21 @@ load detect
 
 # bats test_tags=quick
 @test "a dry run says after which rounds it will look" {
-    run -0 "$DETECT" --dry-run --op empty --levels 1 --half-period 10ms --seconds 1 --stop-when decided:looks=4 --margin 2
+    run -0 "$DETECT" --dry-run --op empty --levels 1 --half-period 10ms --seconds 1 \
+        --stop-when decided:looks=4 --margin 2
     [[ "$output" == *"looks after rounds 13, 25, 38, 50: the run ends when every slowdown is decided against 2 %"* ]]
 }
 
 @test "a launch of one arm writes rows of it alone, and the number of its set" {
-    launch 1 --op empty,barrier --design single --levels 0,5 --arms on:set=3 --seconds 0.2 --warmup 0s --launch-id on
-    launch 1 --op empty,barrier --design single --levels 0,5 --kind spin,sum --arms off:set=3 --seconds 0.2 --warmup 0s --launch-id off
+    launch 1 --op empty,barrier --design single --levels 0,5 --arms on:set=3 --seconds 0.2 --warmup 0s \
+        --launch-id on
+    launch 1 --op empty,barrier --design single --levels 0,5 --kind spin,sum --arms off:set=3 --seconds 0.2 \
+        --warmup 0s --launch-id off
     [ "$(column arm "$OUT/on/blocks.csv" | sort | uniq -c | tr -s ' ')" = " 4 on" ]
     [ "$(column level_requested_percent "$OUT/on/blocks.csv" | sort -u | paste -sd ' ')" = "0 5" ]
     [ "$(column arm "$OUT/off/blocks.csv" | sort | uniq -c | tr -s ' ')" = " 2 off" ]
-    jq -e '.options.arms == "on" and .options.set == 3 and .pairs_planned == 2 and .n_generators == 1' "$OUT/on/launch.json"
-    jq -e '.options.arms == "off" and .options.set == 3 and .options.levels_percent == [] and .n_generators == 0' "$OUT/off/launch.json"
+    jq -e '.options.arms == "on" and .options.set == 3 and .pairs_planned == 2 and .n_generators == 1' \
+        "$OUT/on/launch.json"
+    jq -e '.options.arms == "off" and .options.set == 3 and .options.levels_percent == [] and
+        .n_generators == 0' "$OUT/off/launch.json"
 }

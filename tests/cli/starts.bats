@@ -20,7 +20,8 @@ load detect
     refused "--arrival: file: is for trace" --starts round --arrival ramp:file=x
     refused "--arrival: amount: 'much' is not a time" --starts round --arrival ramp:amount=much
     refused "--arrival: amount: with operations back to back how late has to be a time" --arrival late-any
-    refused "--arrival: with operations back to back late ranks are an arm of design lockin (or" --arrival late-any:amount=5us --design blocks
+    refused "--arrival: with operations back to back late ranks are an arm of design lockin (or" \
+        --arrival late-any:amount=5us --design blocks
     refused "--arrival: with operations back to back late ranks are an arm of design lockin, and not beside --stop-when" --arrival late-any:amount=5us --stop-when decided
     refused "--starts: 'gama' is not a key of it (clock, sync-ranks, sync, sync-every, slot, gamma, eps, stage, stage-0, late-bound, fake-clock, work, stop-rule, precision, raw): did you mean gamma?" --starts window:gama=1.2
     refused "--starts: gamma: '1.2,eps' is not a number" --starts window:gamma=1.2,eps
@@ -39,7 +40,8 @@ load detect
 # bats test_tags=quick
 @test "lists name every start mode, clock and arrival" {
     [ "$("$DETECT" --list starts | awk '{ print $1 }' | paste -sd ,)" = loop,window,round ]
-    [ "$("$DETECT" --list clocks | awk '{ print $1 }' | sort | paste -sd ,)" = gettimeofday,monotonic,monotonic-raw,mpi-wtime,tsc ]
+    [ "$("$DETECT" --list clocks | awk '{ print $1 }' | sort | paste -sd ,)" = \
+        gettimeofday,monotonic,monotonic-raw,mpi-wtime,tsc ]
     [ "$("$DETECT" --list syncs | awk '{ print $1 }' | paste -sd ,)" = tree,linear,ring ]
     refused "--starts: sync: 'star' is not a way to compare clocks" --starts round:sync=star
     [ "$("$DETECT" --list arrivals | awk '{ print $1 }' | head -n 1)" = none ]
@@ -49,14 +51,18 @@ load detect
     local one=(launch 1 --design single --levels none --warmup 0s)
     fails_with 2 "fake-clock: 'bogus' is not" "${one[@]}" --op barrier --starts round:fake-clock=bogus
     [ "$(grep -c MPI_ERR "$ERR")" -eq 0 ]
-    fails_with 2 "--starts: slot: 1 ns can never be met by barrier, which takes" "${one[@]}" --op barrier --starts window:slot=1ns
-    fails_with 2 "not one start of alltoall fits into 3 us" "${one[@]}" --op alltoall --bytes 1MiB --starts round --seconds 3us
+    fails_with 2 "--starts: slot: 1 ns can never be met by barrier, which takes" "${one[@]}" --op barrier \
+        --starts window:slot=1ns
+    fails_with 2 "not one start of alltoall fits into 3 us" "${one[@]}" --op alltoall --bytes 1MiB \
+        --starts round --seconds 3us
 }
 
 @test "a launch of one arm keeps its slot, whichever arm it has" {
     for arm in on off; do
-        launch 1 --design single --arms "$arm:external=agent" --op barrier --starts window --seconds 0.3 --warmup 0s --launch-id "$arm"
-        jq -e --argjson slot "$(column slot_ns "$OUT/$arm/blocks.csv")" '.cells[0].slot_ns == $slot' "$OUT/$arm/launch.json"
+        launch 1 --design single --arms "$arm:external=agent" --op barrier --starts window --seconds 0.3 \
+            --warmup 0s --launch-id "$arm"
+        jq -e --argjson slot "$(column slot_ns "$OUT/$arm/blocks.csv")" '.cells[0].slot_ns == $slot' \
+            "$OUT/$arm/launch.json"
     done
 }
 
@@ -75,8 +81,11 @@ load detect
 
 @test "starts by clocks that linear or ring compared say so, and are within the bound of late ones" {
     for method in linear ring; do
-        launch 2 --design single --levels none --op barrier --starts "window:sync=$method,fake-clock=3s" --seconds 0.3 --warmup 0s --launch-id $method
-        jq -e --arg method $method '.options.start.sync == $method and .start.sync.method == $method and .start.starts > 0' "$OUT/$method/launch.json"
+        launch 2 --design single --levels none --op barrier --starts "window:sync=$method,fake-clock=3s" \
+            --seconds 0.3 --warmup 0s --launch-id $method
+        jq -e --arg method $method \
+            '.options.start.sync == $method and .start.sync.method == $method and .start.starts > 0' \
+            "$OUT/$method/launch.json"
         [ "$(column method "$OUT/$method/clocks.csv" | sort -u)" = $method ]
         [ "$(column drift_ppm "$OUT/$method/clocks.csv" | sort -u)" = 0 ]
     done
@@ -84,9 +93,12 @@ load detect
 
 @test "synchronised starts fill their columns, loop leaves them empty, and the analysis agrees with the rows" {
     for mode in loop round; do
-        launch "$([ "$mode" = loop ] && echo 1 || echo 2)" --design lockin --levels 1 --op bcast --starts "${mode/round/round:raw=starts.bin}" --half-period 50ms --seconds 0.2 --warmup 0s --launch-id "$mode"
+        launch "$([ "$mode" = loop ] && echo 1 || echo 2)" --design lockin --levels 1 --op bcast \
+            --starts "${mode/round/round:raw=starts.bin}" --half-period 50ms --seconds 0.2 --warmup 0s \
+            --launch-id "$mode"
         rows=$OUT/$mode/halves.csv
-        # a start takes time, what is left of it after the last arrival is less, and their sum is the wall time's at most
+        # a start takes time, what is left of it after the last arrival is less, and their sum is the wall
+        # time's at most
         column global_ns "$rows" | awk -v mode="$mode" '{ if ((mode == "loop") != ($1 == "")) exit 1 }'
         [ "$mode" = loop ] && continue
         paste -d ' ' <(column global_ns "$rows") <(column after_last_ns "$rows") <(column wall_ns "$rows") |
@@ -96,16 +108,22 @@ load detect
         for what in first_starts last_starts last_ends; do
             [ "$(column $what "$OUT/$mode/ranks.csv" | awk '{ n += $1 } END { print n }')" -eq "$starts" ]
         done
-        [ "$(awk -F , '$5 == "global" { n += $8 } END { print n }' "$OUT/$mode/starts_hist.csv")" -eq "$starts" ]
-        [ "$(awk -F , '$5 == "overshoot" { n += $8 } END { print n }' "$OUT/$mode/starts_hist.csv")" -eq "$((2 * starts))" ]
+        [ "$(awk -F , '$5 == "global" { n += $8 } END { print n }' "$OUT/$mode/starts_hist.csv")" \
+            -eq "$starts" ]
+        [ "$(awk -F , '$5 == "overshoot" { n += $8 } END { print n }' "$OUT/$mode/starts_hist.csv")" \
+            -eq "$((2 * starts))" ]
     done
     [ "$(jq .start "$OUT/loop/launch.json")" = null ]
     "$BIN/noiselab-analyze" starts "$OUT/round" --json >"$BATS_TEST_TMPDIR/starts.json"
-    for what in starts late_starts; do [ "$(jq "[.starts[].$what] | add" "$BATS_TEST_TMPDIR/starts.json")" -eq "$(jq ".start.$what" "$OUT/round/launch.json")" ]; done
+    for what in starts late_starts; do
+        [ "$(jq "[.starts[].$what] | add" "$BATS_TEST_TMPDIR/starts.json")" \
+            -eq "$(jq ".start.$what" "$OUT/round/launch.json")" ]
+    done
 }
 
 @test "a raw file is as long as its starts make it, an old one is not written over, and every operation's data are checked on request" {
-    single 2 --op barrier,allreduce,bcast,loadtest --starts round:raw=every.bin,stage-0=6 --check every --count 100
+    single 2 --op barrier,allreduce,bcast,loadtest --starts round:raw=every.bin,stage-0=6 --check every \
+        --count 100
     [ "$(json .data_errors)" = 0 ]
     header=$(od -An -tu4 -j12 -N4 "$OUT/one/every.bin" | tr -d ' ')
     # a loop that takes long has several blocks
@@ -117,31 +135,40 @@ load detect
     jq -e '[.. | objects | .stage_0_operations // empty] == [6]' "$OUT/one/launch.json"
     [ $((n_wide % 20)) -eq 0 ]
     [ "$(head -c 8 "$OUT/one/every.bin")" = NLSTARTS ]
-    [ "$(tail -c +17 "$OUT/one/every.bin" | head -c "$header" | jq -r '.configs | map(.operation) | sort | join(",")')" = allreduce,barrier,bcast,loadtest ]
+    [ "$(tail -c +17 "$OUT/one/every.bin" | head -c "$header" | jq -r '.configs | map(.operation) | sort |
+        join(",")')" = allreduce,barrier,bcast,loadtest ]
     echo precious >"$BATS_TEST_TMPDIR/old"
-    fails_with 2 "--starts: raw: cannot make '$BATS_TEST_TMPDIR/old'" launch 1 --design single --levels none --op empty --starts "round:raw=$BATS_TEST_TMPDIR/old" --count 10
+    fails_with 2 "--starts: raw: cannot make '$BATS_TEST_TMPDIR/old'" launch 1 --design single --levels none \
+        --op empty --starts "round:raw=$BATS_TEST_TMPDIR/old" --count 10
     [ "$(cat "$BATS_TEST_TMPDIR/old")" = precious ]
 }
 
-# jump_said MS: rank 1's clock jumped back by so many ms, to 2 %; or ran backwards by them less what passed meanwhile, where one read saw it
+# jump_said MS: rank 1's clock jumped back by so many ms, to 2 %; or ran backwards by them less what passed
+# meanwhile, where one read saw it
 jump_said() {
-    sed -nE 's/.*rank 1 .*(jumped by -|ran backwards by )([0-9.]+) (ms|us).*/\1 \2 \3/p' "$ERR" | awk -v ms="$1" '
-        { v = $(NF - 1) / ($NF == "us" ? 1000 : 1); n++; exit !(v < 1.02 * ms && v > (/^jumped/ ? 0.98 : 0.5) * ms) } END { if (!n) exit 1 }'
+    sed -nE 's/.*rank 1 .*(jumped by -|ran backwards by )([0-9.]+) (ms|us).*/\1 \2 \3/p' "$ERR" |
+        awk -v ms="$1" '
+        { v = $(NF - 1) / ($NF == "us" ? 1000 : 1); n++;
+            exit !(v < 1.02 * ms && v > (/^jumped/ ? 0.98 : 0.5) * ms) } END { if (!n) exit 1 }'
 }
 
 @test "a clock that jumps ends the run with a line, and what was taken stays; so on all ranks while slots are looked for" {
-    fails_with 2 'rank 1' launch 2 --design lockin --levels 0 --op barrier --starts round:fake-clock=0s,0ppm,-5ms@2.5s,sync-every=0s --seconds 10 --warmup 0s --half-period 20ms --launch-id one
+    fails_with 2 'rank 1' launch 2 --design lockin --levels 0 --op barrier \
+        --starts round:fake-clock=0s,0ppm,-5ms@2.5s,sync-every=0s --seconds 10 --warmup 0s \
+        --half-period 20ms --launch-id one
     jump_said 5
     [ "$(json .ended)" = '"failed: a clock jumped or ran backwards"' ]
     [ "$(tail -n +2 "$OUT/one/halves.csv" | wc -l)" -ge 2 ]
     [ -s "$OUT/one/starts_hist.csv" ]
-    fails_with 2 'rank 1' launch 2 --design single --levels none --op barrier --starts round:fake-clock=0s,0ppm,-500ms@1400ms,work=50ms --launch-id two
+    fails_with 2 'rank 1' launch 2 --design single --levels none --op barrier \
+        --starts round:fake-clock=0s,0ppm,-500ms@1400ms,work=50ms --launch-id two
     jump_said 500
 }
 
 @test "a single loop that is interrupted keeps the starts made by then" {
     needs_cpus 2
-    exec_on_cores 2 "$DETECT" --out "$OUT" --design single --levels none --op barrier --warmup 0s --starts round:work=1ms \
+    exec_on_cores 2 "$DETECT" --out "$OUT" --design single --levels none --op barrier --warmup 0s \
+        --starts round:work=1ms \
         --seconds 300 --launch-id one >/dev/null 2>"$ERR" 3>&- &
     MPIRUN=$!
     wait_for [ -s "$OUT/one/launch.json" ]
@@ -161,11 +188,13 @@ jump_said() {
 }
 
 @test "clocks that part are synchronised anew before it is time" {
-    # a jump this small passes for another rate of the clock; looks at it come in every tenth of the time between. Where the first synchronisation, on a
-    # busy machine, came after it, there was nothing to see, and it comes later
+    # a jump this small passes for another rate of the clock; looks at it come in every tenth of the time
+    # between. Where the first synchronisation, on a busy machine, came after it, there was nothing to see,
+    # and it comes later
     for s in 2 8; do
         rm -rf "$OUT"
-        single 2 --op empty --starts "round:fake-clock=0s,0ppm,50us@${s}s,sync-every=$((2 * s))s" --seconds "$s.4"
+        single 2 --op empty --starts "round:fake-clock=0s,0ppm,50us@${s}s,sync-every=$((2 * s))s" \
+            --seconds "$s.4"
         [ "$(grep -c ',residual,' "$OUT/one/clocks.csv")" -lt 2 ] || return 0
     done
     false
@@ -184,11 +213,13 @@ jump_said() {
     local ranks=1 n=1
     [ "$NOISELAB_TESTS" != long ] || ranks=1,2 n=2
     needs_cpus "$n"
-    "$BIN/noiselab" run reproducibility --ranks "$ranks" --launches 3 --op alltoall --bytes 64KiB --seconds 0.1 --warmup 0s --seed 5 --out "$OUT" --no-report >"$BATS_TEST_TMPDIR/table" 2>"$ERR"
+    "$BIN/noiselab" run reproducibility --ranks "$ranks" --launches 3 --op alltoall --bytes 64KiB \
+        --seconds 0.1 --warmup 0s --seed 5 --out "$OUT" --no-report >"$BATS_TEST_TMPDIR/table" 2>"$ERR"
     [ "$("$BIN/noiselab-analyze" reproducibility "$OUT" --csv | tail -n +2 | wc -l)" -eq "$n" ]
     [ "$(jq -r .seed "$OUT"/*/launch.json | sort -n | paste -sd ,)" = "$(seq -s , 5 $((3 * n + 4)))" ]
     "$BIN/noiselab-analyze" mpiperf "$OUT" --csv >"$BATS_TEST_TMPDIR/mpiperf"
     [ "$(tail -n +2 "$BATS_TEST_TMPDIR/mpiperf" | wc -l)" -eq $((3 * n)) ]
-    [ "$(column n_t "$BATS_TEST_TMPDIR/mpiperf" | sort -n | paste -sd ,)" = "$(jq .start.starts "$OUT"/*/launch.json | sort -n | paste -sd ,)" ]
+    [ "$(column n_t "$BATS_TEST_TMPDIR/mpiperf" | sort -n | paste -sd ,)" = \
+        "$(jq .start.starts "$OUT"/*/launch.json | sort -n | paste -sd ,)" ]
     run -3 "$BIN/noiselab-analyze" reproducibility "$(dirname "$(find "$OUT" -name launch.json | head -n 1)")"
 }

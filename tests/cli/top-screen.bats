@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# The full screen of noiselab-top, looked at through tmux: keys, sizes, and what terminals that have no full screen get instead.
+# The full screen of noiselab-top, looked at through tmux: keys, sizes, and what terminals that have no full
+# screen get instead.
 
 load ../helpers
 
@@ -25,7 +26,8 @@ teardown() {
 
 # begin COLUMNS LINES [COMMAND]: in a terminal of that size; the shell behind it says how it ended
 begin() {
-    tmux -L top -f /dev/null new-session -d -x "$1" -y "$2" "${3:-noiselab-top --interval 500ms}; echo \"ended \$?\"; sleep 60"
+    tmux -L top -f /dev/null new-session -d -x "$1" -y "$2" \
+        "${3:-noiselab-top --interval 500ms}; echo \"ended \$?\"; sleep 60"
 }
 
 screen() { tmux -L top capture-pane -p; }
@@ -80,7 +82,8 @@ fits() {
     key 4 0 0 0 Enter
     wait_until 5 shows "'4000' is not a list of CPUs that are here"
     key c "$first_cpu" Enter
-    wait_until 5 eval "[ \$(screen | grep -cE '^ +[0-9]+ +[0-9.]+ +[0-9.a-z-]+ +[0-9.a-z-]+ +[0-9.a-z-]+ +[0-9.]+ +[0-9.-]+ +[0-9.]+ ') -eq 1 ]"
+    wait_until 5 eval \
+        "[ \$(screen | grep -cE '^ +[0-9]+ +[0-9.]+ +[0-9.a-z-]+ +[0-9.a-z-]+ +[0-9.a-z-]+ +[0-9.]+ +[0-9.-]+ +[0-9.]+ ') -eq 1 ]"
     key c Enter
     # what is paused stands still, and comes back
     key p
@@ -139,12 +142,16 @@ fits() {
 @test "the pictures of the guide have the lines and columns of the screen as it is, and fit their terminals" {
     guide=$BATS_TEST_DIRNAME/../../docs/guides/live.md
     # picture SIZE: all pictures of that size, one after the other
-    picture() { awk -v size="$1" '/^<!-- screen: / { wanted = $3 == size; next } /^```/ { inside = !inside; if (!inside) wanted = 0; next } wanted && inside' "$guide"; }
+    picture() {
+        awk -v size="$1" '/^<!-- screen: / { wanted = $3 == size; next } /^```/ {
+            inside = !inside; if (!inside) wanted = 0; next } wanted && inside' "$guide"
+    }
     # has_titles SIZE: the screen has the titles of the picture
     has_titles() {
         local title
         for title in ' CPU +LOST%' ' +PID +USER'; do
-            [ "$(screen | grep -E "^$title" | head -n 1 | sed 's/ *$//')" = "$(picture "$1" | grep -E "^$title" | head -n 1)" ] || return 1
+            [ "$(screen | grep -E "^$title" | head -n 1 | sed 's/ *$//')" = \
+                "$(picture "$1" | grep -E "^$title" | head -n 1)" ] || return 1
         done
     }
     begin 80 24
@@ -162,7 +169,8 @@ fits() {
 @test "built without ncurses it prints lines, and one line says so" {
     long_only
     [ -z "${NOISELAB_INSTALLED-}" ] || skip 'what is installed is built already'
-    make -C "$BATS_TEST_DIRNAME/../.." -s BUILD="$BATS_TEST_TMPDIR/plain" NCURSES=no "$BATS_TEST_TMPDIR/plain/bin/noiselab-top"
+    make -C "$BATS_TEST_DIRNAME/../.." -s BUILD="$BATS_TEST_TMPDIR/plain" NCURSES=no \
+        "$BATS_TEST_TMPDIR/plain/bin/noiselab-top"
     ! ldd "$BATS_TEST_TMPDIR/plain/bin/noiselab-top" | grep -E 'ncurses|tinfo'
     begin 130 50 "$BATS_TEST_TMPDIR/plain/bin/noiselab-top --rows 3 --interval 300ms --duration 600ms"
     wait_until 10 shows 'ended 0'

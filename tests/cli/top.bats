@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The command line of noiselab-top: what it refuses, its printers and what they share, who is named, and what it says where it cannot see. How exact its
-# figures are is the business of tests/truth/top.bats.
+# The command line of noiselab-top: what it refuses, its printers and what they share, who is named, and what
+# it says where it cannot see. How exact its figures are is the business of tests/truth/top.bats.
 
 load ../helpers
 
@@ -52,13 +52,21 @@ busy() {
     [[ "$output" == *"program: "* && "$output" == *" CPU   LOST% "* && "$output" == *"    PID USER "* ]]
     top 0 --once --interval 300ms --json
     [ "${#lines[@]}" -eq 1 ]
-    jq -e --argjson n "$(nproc --all)" '.schema == 1 and .program == "noiselab-top" and (.cpus | length) == $n and .interval_ns > 2.9e8 and .own.cpu_ns > 0' <<<"$output"
-    jq -e '[.cpus[] | has("lost_percent", "longest_ns", "latest_ns", "steal_percent", "interrupts_percent")] | all' <<<"$output" ||
-        jq -e '.cpus[0] | keys | contains(["lost_percent", "longest_ns", "latest_ns", "steal_percent", "interrupts_percent"])' <<<"$output"
-    jq -e '.tasks[0] | keys | contains(["pid", "command", "unit", "user", "bursts_per_second", "length_ns", "period_ns", "share_percent", "cpus"])' <<<"$output"
+    jq -e --argjson n "$(nproc --all)" \
+        '.schema == 1 and .program == "noiselab-top" and (.cpus | length) == $n and .interval_ns > 2.9e8 and
+        .own.cpu_ns > 0' <<<"$output"
+    jq -e '[.cpus[] | has("lost_percent", "longest_ns", "latest_ns", "steal_percent", "interrupts_percent")] |
+        all' <<<"$output" ||
+        jq -e '.cpus[0] | keys |
+        contains(["lost_percent", "longest_ns", "latest_ns", "steal_percent",
+        "interrupts_percent"])' <<<"$output"
+    jq -e '.tasks[0] | keys |
+        contains(["pid", "command", "unit", "user", "bursts_per_second", "length_ns", "period_ns",
+        "share_percent", "cpus"])' <<<"$output"
     jq -e '.scale.nodes == 1000 and .scale.every_ns == 1e6' <<<"$output"
     top 0 --once --interval 300ms --json --cpus "$first_cpu" --nodes 10 --every 10ms --rows 1
-    jq -e --argjson cpu "$first_cpu" '[.cpus[].cpu] == [$cpu] and .scale.nodes == 10 and (.tasks | length) <= 2' <<<"$output"
+    jq -e --argjson cpu "$first_cpu" \
+        '[.cpus[].cpu] == [$cpu] and .scale.nodes == 10 and (.tasks | length) <= 2' <<<"$output"
 }
 
 # bats test_tags=quick
@@ -75,12 +83,17 @@ busy() {
 @test "who runs is named with process, user, rhythm and CPUs, and the named program disturbs nobody" {
     busy "nlt-a$$" 4ms 40ms
     top 0 --once --interval 2s --json --rows 100
-    jq -e --argjson pid "$busy" --arg name "nlt-a$$" '.tasks[] | select(.pid == $pid) | .command == $name and .user != null and .share_percent > 5 and .cpus != ""' <<<"$output"
+    jq -e --argjson pid "$busy" --arg name "nlt-a$$" \
+        '.tasks[] | select(.pid == $pid) | .command == $name and .user != null and .share_percent > 5 and
+        .cpus != ""' <<<"$output"
     if jq -e '.source == "cpu"' <<<"$output"; then
-        jq -e --argjson pid "$busy" '.tasks[] | select(.pid == $pid) | .bursts_per_second > 20 and (.period_ns == null or (.period_ns > 36e6 and .period_ns < 44e6))' <<<"$output"
+        jq -e --argjson pid "$busy" \
+            '.tasks[] | select(.pid == $pid) | .bursts_per_second > 20 and
+            (.period_ns == null or (.period_ns > 36e6 and .period_ns < 44e6))' <<<"$output"
     fi
     top 0 --once --interval 500ms --json --pid "$busy" --rows 100
-    jq -e --argjson pid "$busy" '(.tasks[] | select(.pid == $pid) | .is_program == 1) and (.ranks | test("^program: "))' <<<"$output"
+    jq -e --argjson pid "$busy" \
+        '(.tasks[] | select(.pid == $pid) | .is_program == 1) and (.ranks | test("^program: "))' <<<"$output"
     top 0 --once --interval 500ms --json --command "nlt-a" --rows 100
     jq -e --argjson pid "$busy" '.tasks[] | select(.pid == $pid) | .is_program == 1' <<<"$output"
 }
@@ -100,35 +113,47 @@ END
     for source in cpu proc; do
         run --separate-stderr noiselab-top --once --interval 2s --json --rows 256 --source "$source"
         [ "$status" -eq 0 ] || { [ "$source" = cpu ] && continue; }
-        jq -e --arg name "nlt-s$$" '.tasks[] | select(.command == $name) | .share_percent > 0.5 and .ended_percent > 0.3' <<<"$output"
+        jq -e --arg name "nlt-s$$" \
+            '.tasks[] | select(.command == $name) | .share_percent > 0.5 and
+            .ended_percent > 0.3' <<<"$output"
     done
 }
 
 @test "without privilege the accounts of /proc are read, and what that hides is said" {
     [ "$(id -u)" = 0 ] || skip "becoming another user needs root"
     command -v setpriv >/dev/null || skip "setpriv is not installed"
-    [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 0 ] || skip "kernel.perf_event_paranoid allows everything here"
+    [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 0 ] ||
+        skip "kernel.perf_event_paranoid allows everything here"
     busy "nlt-b$$" 30ms 100ms
     chmod 755 . .. ../.. && install -m 755 "$(command -v noiselab-top)" .
-    run --separate-stderr setpriv --reuid 65534 --regid 65534 --clear-groups ./noiselab-top --once --interval 2s --json --rows 100
+    run --separate-stderr setpriv --reuid 65534 --regid 65534 --clear-groups ./noiselab-top --once \
+        --interval 2s --json --rows 100
     if [[ "$stderr" == *"Permission denied"* ]]; then skip "another user cannot reach $PWD"; fi
     [ "$status" -eq 0 ]
-    jq -e '.source == "proc" and (.hidden | test("^hidden: single interruptions, periods, .*CAP_PERFMON")) and .cpus[0].longest_ns == null and .scale.slowdown_percent == null' <<<"$output"
-    jq -e --argjson pid "$busy" '.tasks[] | select(.pid == $pid) | .share_percent > 15 and .share_percent < 45 and .period_ns == null' <<<"$output"
-    run --separate-stderr setpriv --reuid 65534 --regid 65534 --clear-groups ./noiselab-top --once --source cpu
+    jq -e '.source == "proc" and (.hidden | test("^hidden: single interruptions, periods, .*CAP_PERFMON")) and
+        .cpus[0].longest_ns == null and .scale.slowdown_percent == null' <<<"$output"
+    jq -e --argjson pid "$busy" \
+        '.tasks[] | select(.pid == $pid) | .share_percent > 15 and .share_percent < 45 and
+        .period_ns == null' <<<"$output"
+    run --separate-stderr setpriv --reuid 65534 --regid 65534 --clear-groups ./noiselab-top --once \
+        --source cpu
     [[ "$status" -eq 2 && "$stderr" == *"source cpu: not allowed to watch CPUs"* ]]
 }
 
 @test "where /proc is hidden, time that no visible task had is a row, and counts as lost" {
     [ "$(id -u)" = 0 ] || skip "becoming another user needs root"
-    command -v setpriv >/dev/null && command -v unshare >/dev/null || skip "setpriv or unshare is not installed"
+    command -v setpriv >/dev/null && command -v unshare >/dev/null ||
+        skip "setpriv or unshare is not installed"
     busy "nlt-h$$" 80ms 100ms
     chmod 755 . .. ../.. && install -m 755 "$(command -v noiselab-top)" .
     # shellcheck disable=SC2016 # for the inner shell
-    run --separate-stderr unshare -m sh -c 'mount -t proc -o hidepid=2 proc /proc && exec setpriv --reuid 65534 --regid 65534 --clear-groups ./noiselab-top --once --interval 3s --json --source proc'
-    [[ "$stderr" != *"mount"* && "$stderr" != *"Permission denied"* ]] || skip "no /proc with hidepid can be mounted here"
+    run --separate-stderr unshare -m sh \
+        -c 'mount -t proc -o hidepid=2 proc /proc && exec setpriv --reuid 65534 --regid 65534 --clear-groups ./noiselab-top --once --interval 3s --json --source proc'
+    [[ "$stderr" != *"mount"* && "$stderr" != *"Permission denied"* ]] ||
+        skip "no /proc with hidepid can be mounted here"
     [ "$status" -eq 0 ]
-    jq -e '.unaccounted_percent > 40 and (.tasks[] | select(.pid == 0) | .command == "unaccounted" and .share_percent > 40) and .lost_percent > 15' <<<"$output"
+    jq -e '.unaccounted_percent > 40 and (.tasks[] | select(.pid == 0) | .command == "unaccounted" and
+        .share_percent > 40) and .lost_percent > 15' <<<"$output"
 }
 
 @test "the file of metrics is always whole, has at most twenty tasks and all others as one, and goes when it ends" {
@@ -151,11 +176,13 @@ END
     grep -q '^noiselab_task_cpu_ratio{task="(others)"} 0\.' seen
     [ "$(grep -c '^noiselab_cpu_lost_ratio{cpu="[0-9]*"} ' seen)" -eq "$(nproc --all)" ]
     # every value has a head, and every metric one
-    [ "$(sed -n 's/^# TYPE \([a-z_]*\) .*/\1/p' seen | sort)" = "$(grep -v '^#' seen | sed 's/[{ ].*//' | sort -u)" ]
+    [ "$(sed -n 's/^# TYPE \([a-z_]*\) .*/\1/p' seen | sort)" = \
+        "$(grep -v '^#' seen | sed 's/[{ ].*//' | sort -u)" ]
     grep -q '^noiselab_top_own_cpu_ratio 0\.' seen
     # and every metric is in the formats
     formats=$BATS_TEST_DIRNAME/../../docs/reference/formats.md
-    sed -n 's/^# TYPE \([a-z_]*\) .*/\1/p' seen | while read -r metric; do grep -q "\`$metric\`" "$formats"; done
+    sed -n 's/^# TYPE \([a-z_]*\) .*/\1/p' seen |
+        while read -r metric; do grep -q "\`$metric\`" "$formats"; done
     kill "$top"
     wait "$top"
     [ ! -e here.prom ] && [ ! -e here.prom.new ]

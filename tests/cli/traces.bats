@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
-# Whoever reads a trace (noiselab gen --replay, project --trace, analyze equivalent) takes the same files as the same noise, and refuses the
-# same ones in the same words. Files of other tools are as these write them; those of ftq and selfish are measured here.
+# Whoever reads a trace (noiselab gen --replay, project --trace, analyze equivalent) takes the same files as
+# the same noise, and refuses the same ones in the same words. Files of other tools are as these write them;
+# those of ftq and selfish are measured here.
 
 load ../helpers
 
@@ -9,7 +10,8 @@ setup() {
     at_home
 }
 
-# read_by_all FILE...: what each reader makes of each file, into FILE.READER.status and .said; those of R in one process
+# read_by_all FILE...: what each reader makes of each file, into FILE.READER.status and .said; those of R in
+# one process
 read_by_all() {
     local file
     for file in "$@"; do
@@ -34,12 +36,15 @@ one_text() { tr -s '\n ' '  ' <"$1"; }
 all_read() {
     local reader
     for reader in gen project analyze; do
-        [[ "$(cat "$1.$reader.status")" =~ ^[03]$ ]] || { echo "$1 by $reader:" && cat "$1.$reader.said" && false; }
+        [[ "$(cat "$1.$reader.status")" =~ ^[03]$ ]] || { echo "$1 by $reader:" && cat "$1.$reader.said" &&
+            false; }
     done
     for reader in project analyze; do
-        [[ "$(one_text "$1.$reader.said")" == *"${2-} bursts"* ]] || { echo "$1 by $reader, wanted ${2-}:" && cat "$1.$reader.said" && false; }
+        [[ "$(one_text "$1.$reader.said")" == *"${2-} bursts"* ]] || { echo "$1 by $reader, wanted ${2-}:" &&
+            cat "$1.$reader.said" && false; }
     done
-    [ -z "${2-}" ] || grep -qE "replay of ${2##* } bursts?[;,]|but the trace has bursts for" "$1.gen.said" || { cat "$1.gen.said" && false; }
+    [ -z "${2-}" ] || grep -qE "replay of ${2##* } bursts?[;,]|but the trace has bursts for" "$1.gen.said" ||
+        { cat "$1.gen.said" && false; }
 }
 
 # all_refused FILE TEXT: all three did not take it, and say the same, which holds TEXT; it is in `reason`
@@ -108,7 +113,8 @@ END
 }
 
 @test "share, rate and longest burst are said by whoever reads a trace" {
-    printf '# span_ns: 2000000000\n0\t3000000\t%s\t-\tcron\n500000000\t12000000\t%s\t-\tcron\n' "$first_cpu" "$first_cpu" >day.trace
+    printf '# span_ns: 2000000000\n0\t3000000\t%s\t-\tcron\n500000000\t12000000\t%s\t-\tcron\n' "$first_cpu" \
+        "$first_cpu" >day.trace
     words='2 bursts on 1 CPU in 2 s: busy for 0.75 % of a CPU, 1 bursts per second, longest 12 ms'
     run -0 noiselab-project --trace day.trace --nodes 10 --every 1ms
     [[ "$(one_text <(echo "$output"))" == *"day.trace: $words"* ]]
@@ -117,7 +123,8 @@ END
     run -0 noiselab-gen --replay day.trace --dry-run
     [[ "$output" == *"with 0.75 % for 2 s: spin, replay of 2 bursts; 1 bursts per second, longest 12 ms" ]]
     run -0 --separate-stderr noiselab-gen --replay day.trace --pattern replay:scale-period=0.1 --json
-    jq -e '.trace | .percent_of_cpu == 0.75 and .bursts_per_second == 1 and .longest_ns == 12000000' <<<"$output"
+    jq -e '.trace | .percent_of_cpu == 0.75 and .bursts_per_second == 1 and
+        .longest_ns == 12000000' <<<"$output"
     run -0 --separate-stderr noiselab-gen --replay day.trace --pattern replay:scale-period=0.1
     [[ "$output" == *"the recording's 0.75 % ($words);"* ]]
 }
@@ -142,7 +149,8 @@ foreign_files() {
      migration/0-54      [00$first_cpu] d...  5789.858413: thread_noise: migration/0:54 start 5789.858409300 duration 3068 ns
        osnoise/0-961     [00$first_cpu] ....  5789.858413: sample_threshold: start 5789.858404555 duration 8812 ns interference 2
 END
-    printf 'cpus=1\n%s\n' "       osnoise/0-961   [00$first_cpu]  5789.857532: nmi_noise:            start 5789.857529929 duration 9000 ns" \
+    printf 'cpus=1\n%s\n' \
+        "       osnoise/0-961   [00$first_cpu]  5789.857532: nmi_noise:            start 5789.857529929 duration 9000 ns" \
         "          <...>-961   [00$first_cpu]  5790.857532: softirq_noise:  SCHED:7 start 5790.857529929 duration 700 ns" >trace-cmd
     cat >osnoise-sums <<'END'
 # tracer: osnoise
@@ -216,7 +224,8 @@ END
 
 @test "files of other tools are read as the noise that they hold, or refused by name by all readers, and the commands that are named make traces of them" {
     foreign_files
-    read_by_all selfish ftq loggopsim usec osnoise trace-cmd osnoise-sums timerlat function hwlat switches perf-script timehist perf.data trace.dat \
+    read_by_all selfish ftq loggopsim usec osnoise trace-cmd osnoise-sums timerlat function hwlat switches \
+        perf-script timehist perf.data trace.dat \
         rtla-top rtla-hist rtla-timerlat cyclictest goal halves.csv detours gz
     n=$(($(grep -vc '^#' selfish)))
     [ "$n" -ge 2 ]
@@ -268,7 +277,8 @@ END
     read_by_all $made
     for file in $made; do all_read "$file"; done
     # times and lengths are right
-    [ "$(paste -sd ' ' switches.trace | tr '\t' +)" = '100000100000+250000+0 100010100000+100000+0 100010200000+100000+0' ]
+    [ "$(paste -sd ' ' switches.trace | tr '\t' +)" = \
+        '100000100000+250000+0 100010100000+100000+0 100010200000+100000+0' ]
     [ "$(paste -sd ' ' timehist.trace | tr '\t' +)" = '79371873421000+1148000+0 79371974724000+22000+0' ]
     [ "$(paste -sd ' ' hwlat.trace | tr '\t' +)" = '1733281234567+14000 1763281934567+21000' ]
 }

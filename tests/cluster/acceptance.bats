@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# noiselab run acceptance on three nodes of the test cluster. They share the CPUs of this machine: launches are short, the loads heavy, and nothing
-# is judged by a time that other work on the machine could spoil.
+# noiselab run acceptance on three nodes of the test cluster. They share the CPUs of this machine: launches
+# are short, the loads heavy, and nothing is judged by a time that other work on the machine could spoil.
 
 load cluster
 
@@ -13,13 +13,15 @@ setup_file() {
 # acceptance WORDS: in an allocation of all nodes; its status is in status, its answer in $TEXT
 acceptance() {
     status=0
-    on_login salloc --quiet --nodes=3 "$BIN/noiselab" run acceptance --out "$OUT" "$@" >"$TEXT" 2>"$ERR" || status=$?
+    on_login salloc --quiet --nodes=3 "$BIN/noiselab" run acceptance --out "$OUT" "$@" >"$TEXT" 2>"$ERR" ||
+        status=$?
 }
 
 hosts_of() { jq -r '[.hosts[].host] | join(",")' "$@"; }
 
 @test "a flipped byte fails the run and is named, the nodes are turned, the loaded node is found, and each node has its verdict" {
-    acceptance --no-report --checks integrity,detour:inject-fault=0:1:100 --seconds 1s --launches 2 --self-check 40:4s --seed 4
+    acceptance --no-report --checks integrity,detour:inject-fault=0:1:100 --seconds 1s --launches 2 \
+        --self-check 40:4s --seed 4
     [ "$status" -eq 1 ]
     # rank 0 sent, rank 1 received: by the order of the nodes other nodes in the second launch
     [ "$(hosts_of "$OUT"/*-0001/launch.json)" = node1,node2,node3 ]
@@ -29,7 +31,8 @@ hosts_of() { jq -r '[.hosts[].host] | join(",")' "$@"; }
     jq -e '.verdict == "fail"' "$OUT/verdict.json"
     chosen=$(jq -r .options.noise_nodes "$OUT"/*-selfcheck/launch.json)
     [ "node$(sed -n 's/.*--noise-node=\([0-9]*\).*/\1/p' "$OUT/schedule.tsv")" = "$chosen" ]
-    jq -e --arg chosen "$chosen" '.self_check.verdict == "pass" and .self_check.chosen == $chosen' "$OUT/verdict.json"
+    jq -e --arg chosen "$chosen" '.self_check.verdict == "pass" and .self_check.chosen == $chosen' \
+        "$OUT/verdict.json"
     for node in node1 node2 node3; do
         head -n 1 "$OUT/nodes/$node.txt" | grep -qxE 'verdict: (pass|fail|inconclusive)'
         sed -n 2p "$OUT/nodes/$node.txt" | grep -qE '^ended_utc: 20'
@@ -52,21 +55,26 @@ batch_script() {
 
 @test "the batch script makes a reference, and what is held against it and limits has one answer for people, programs and CI; two are compared" {
     local good="$BATS_TEST_TMPDIR/good" junit="$BATS_TEST_TMPDIR/junit.xml"
-    batch_script "campaign=$good" checks=integrity,detour seconds=1500ms repetitions=5 launches=1 limits= 'self_check=none' 'job_options=(--no-report)'
+    batch_script "campaign=$good" checks=integrity,detour seconds=1500ms repetitions=5 launches=1 limits= \
+        'self_check=none' 'job_options=(--no-report)'
     job_is_over "$(cd "$BATS_TEST_TMPDIR" && on_login sbatch --parsable --nodes=3 --output=job.out acceptance.sbatch)"
     # pass or inconclusive, as the machine is busy; the nodes that share a CPU may differ
     [ "$status" -ne 2 ]
     jq -e '.checks[] | select(.check == "integrity") | .verdict == "pass"' "$good/verdict.json"
 
     printf '%s\n' '# of this site' 'detour.all.longest <= 1 ns' >"$BATS_TEST_TMPDIR/limits"
-    acceptance --checks integrity,detour --seconds 1500ms --repetitions 5 --launches 1 --self-check none --limits "$BATS_TEST_TMPDIR/limits" \
+    acceptance --checks integrity,detour --seconds 1500ms --repetitions 5 --launches 1 --self-check none \
+        --limits "$BATS_TEST_TMPDIR/limits" \
         --reference "$good" --json --junit "$junit"
     [ "$status" -eq 1 ]
     cmp "$TEXT" "$OUT/verdict.json"
     # no CPU is without a gap of 1 ns; the reference has judged each node, too
-    jq -e '[.judgements[] | select(.source == "limits.conf:2")] | length == 3 and all(.verdict == "fail")' "$TEXT"
-    jq -e '[.judgements[] | select(.source | startswith("reference, n = ")) | .entity] | unique == ["node1", "node2", "node3"]' "$TEXT"
-    jq -e '.verdict == "fail" and .self_check.verdict != "pass" and ([.nodes[].verdict] == ["fail", "fail", "fail"])' "$TEXT"
+    jq -e '[.judgements[] | select(.source == "limits.conf:2")] | length == 3 and all(.verdict == "fail")' \
+        "$TEXT"
+    jq -e '[.judgements[] | select(.source | startswith("reference, n = ")) | .entity] |
+        unique == ["node1", "node2", "node3"]' "$TEXT"
+    jq -e '.verdict == "fail" and .self_check.verdict != "pass" and
+        ([.nodes[].verdict] == ["fail", "fail", "fail"])' "$TEXT"
     python3 - "$junit" <<'END'
 import sys
 import xml.etree.ElementTree as tree

@@ -5,7 +5,8 @@ load ../helpers
 CLUSTER="$BATS_TEST_DIRNAME/cluster.sh"
 BIN="$(cd "$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/bin" && pwd)"
 
-# cluster_up NODES [OPTION]...: sets DIR, or leaves out what needs it if this machine cannot have a cluster. One that could and does not come up is a failure.
+# cluster_up NODES [OPTION]...: sets DIR, or leaves out what needs it if this machine cannot have a cluster.
+# One that could and does not come up is a failure.
 cluster_up() {
     local option=''
     [[ " $* " != *' --no-slurm '* ]] || option=--no-slurm
@@ -40,7 +41,8 @@ on_login() { "$CLUSTER" run "$DIR" "$@" 3>&-; }
 # to ask takes 20 ms of CPU time, and a job ten seconds: not ten times a second
 queue_is_empty() { sleep 0.4 && [ -z "$(on_login squeue --noheader)" ]; }
 
-# job_is_over JOB: no other one waits or runs, either; its exit status is in status. sbatch --wait would look only after 2, 10, 42 and 74 s
+# job_is_over JOB: no other one waits or runs, either; its exit status is in status. sbatch --wait would look
+# only after 2, 10, 42 and 74 s
 job_is_over() {
     wait_until 240 queue_is_empty
     status=$(on_login scontrol show --oneliner job "$1" | sed -n 's/.* ExitCode=\([0-9]*\):0 .*/\1/p')

@@ -1,7 +1,8 @@
 #!/bin/sh
-# A cluster on one machine, for tests: nodes with names, addresses, process tables and a CPU of their own, joined by a bridge, and on them Slurm
-# from the distribution's packages, started for this cluster alone. As root. Several may be up at once. All that it makes lies in one folder; of
-# what it starts nothing outlives its nodes, because each node's processes are in a process-id namespace and end with it.
+# A cluster on one machine, for tests: nodes with names, addresses, process tables and a CPU of their own,
+# joined by a bridge, and on them Slurm from the distribution's packages, started for this cluster alone. As
+# root. Several may be up at once. All that it makes lies in one folder; of what it starts nothing outlives
+# its nodes, because each node's processes are in a process-id namespace and end with it.
 set -u
 here=$(cd "$(dirname "$0")" && pwd) || exit 2
 
@@ -64,8 +65,10 @@ up() {
 
     trap 'take_down; exit 2' EXIT
     trap 'echo "cluster.sh: interrupted; everything is taken down" >&2; exit 2' INT TERM HUP
-    printf '%s\n' "tag $tag" "nodes $n_nodes" "slurm $with_slurm" >"$dir/cluster" || stop "cannot write in $dir"
-    mkdir -p "$dir/etc" "$dir/log" "$dir/pids" "$dir/run" "$dir/spool" "$dir/tmp" || stop "cannot write in $dir"
+    printf '%s\n' "tag $tag" "nodes $n_nodes" "slurm $with_slurm" >"$dir/cluster" ||
+        stop "cannot write in $dir"
+    mkdir -p "$dir/etc" "$dir/log" "$dir/pids" "$dir/run" "$dir/spool" "$dir/tmp" ||
+        stop "cannot write in $dir"
     nodes_up || stop "the nodes did not come up, see $dir/log"
     if [ "$with_slurm" = yes ]; then slurm_up || stop "Slurm did not come up, see $dir/log"; fi
     trap - EXIT INT TERM HUP

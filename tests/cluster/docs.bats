@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# The commands for a cluster that the documents show, on three nodes of the test cluster; batch jobs are only planned (--dry-run).
+# The commands for a cluster that the documents show, on three nodes of the test cluster; batch jobs are only
+# planned (--dry-run).
 
 load cluster
 

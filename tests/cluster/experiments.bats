@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# noiselab run on a Slurm cluster: batch jobs, arrays, interruption and going on, and what Slurm refuses. Nodes share the CPUs of this machine:
-# launches are short, and nothing is judged by its time.
+# noiselab run on a Slurm cluster: batch jobs, arrays, interruption and going on, and what Slurm refuses.
+# Nodes share the CPUs of this machine: launches are short, and nothing is judged by its time.
 
 load cluster
 
@@ -17,8 +17,12 @@ teardown() {
 # experiment NAME ARGUMENTS: on the login node, everything it says into $TEXT
 experiment() { on_login "$BIN/noiselab" run "$@" >"$TEXT" 2>&1; }
 
-# barriers OPTIONS: a sensitivity experiment that is as short as possible, with time for a machine that is busy
-barriers() { experiment sensitivity --out "$OUT" --op barrier --bytes 8 --levels 5 --no-report --submit --time 30 --warmup 0s "$@"; }
+# barriers OPTIONS: a sensitivity experiment that is as short as possible, with time for a machine that is
+# busy
+barriers() {
+    experiment sensitivity --out "$OUT" --op barrier --bytes 8 --levels 5 --no-report --submit --time 30 \
+        --warmup 0s "$@"
+}
 
 # in_job NODES EXPERIMENT ARGUMENTS: within an allocation
 in_job() { on_login salloc --quiet --nodes="$1" "$BIN/noiselab" run "${@:2}" >"$TEXT" 2>&1; }
@@ -49,31 +53,39 @@ said() { cat "$OUT"/slurm-*.out; }
 is_whole() {
     said
     sed '1,/^launch\t/d' "$OUT/schedule.tsv" | cut -f 1 | sort >"$BATS_TEST_TMPDIR/planned"
-    for file in "$OUT"/*/launch.json; do jq -r 'select(.ended == "complete") | .launch' "$file"; done | sort >"$BATS_TEST_TMPDIR/taken"
+    for file in "$OUT"/*/launch.json; do
+        jq -r 'select(.ended == "complete") | .launch' "$file"
+    done | sort >"$BATS_TEST_TMPDIR/taken"
     [ -s "$BATS_TEST_TMPDIR/planned" ]
     cmp "$BATS_TEST_TMPDIR/planned" "$BATS_TEST_TMPDIR/taken"
-    [ "$(find "$OUT" -mindepth 2 -maxdepth 2 -name launch.json | wc -l)" -eq "$(wc -l <"$BATS_TEST_TMPDIR/planned")" ]
+    [ "$(find "$OUT" -mindepth 2 -maxdepth 2 -name launch.json | wc -l)" \
+        -eq "$(wc -l <"$BATS_TEST_TMPDIR/planned")" ]
     [ ! -e "$OUT/claims" ]
 }
 
 hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
 
-# node2 has a CPU of its own; node1 and node3 share the other one. The noise is heavy: other work on this machine must not hide it
+# node2 has a CPU of its own; node1 and node3 share the other one. The noise is heavy: other work on this
+# machine must not hide it
 @test "a job on three nodes measures on all of them, finds the noise on its node, and who waits for it gets the status of its answer" {
-    ends '1|3' barriers --wait --nodes 3 --levels 50 --seconds 2 --half-period 100ms --noise-nodes node2 --on rank:0 --margin 0.0001
+    ends '1|3' barriers --wait --nodes 3 --levels 50 --seconds 2 --half-period 100ms --noise-nodes node2 \
+        --on rank:0 --margin 0.0001
     is_whole
-    # no run this short can tell that a slowdown is below a ten-thousandth of a percent; the status is that of the answer
+    # no run this short can tell that a slowdown is below a ten-thousandth of a percent; the status is that of
+    # the answer
     grep -q "^Margin of .*: $([ "$status" -eq 1 ] && echo fail || echo inconclusive), " "$OUT"/slurm-*.out
     [ "$(hosts_of "$OUT"/*/launch.json)" = node1,node2,node3 ]
     [ "$(jq -r .ranks "$OUT"/*/launch.json | sort -u)" = 3 ]
     grep -q "^job $(jq -r .slurm.SLURM_JOB_ID "$OUT"/*/launch.json | sort -u): " "$TEXT"
     "$BIN/noiselab" analyze nodes "$OUT" >"$TEXT"
-    # ranks that share a CPU give it up for others that wait: with a heavy load on one node the others may lose a little, too
+    # ranks that share a CPU give it up for others that wait: with a heavy load on one node the others may
+    # lose a little, too
     head -n 1 "$TEXT" | grep -qE '^The noise is on (node2(\.$|; traces of it on )|.*, most on node2 )'
 }
 
 @test "advise in a job turns nodes and noise, tries its rule on both nodes, and says for which ranks and nodes it holds" {
-    ends '0|3' in_job 2 advise --out "$OUT" --op alltoall --bytes 64 --arrival none --seconds 16 --launches 4 --warmup 0s --seed 4 --no-report
+    ends '0|3' in_job 2 advise --out "$OUT" --op alltoall --bytes 64 --arrival none --seconds 16 \
+        --launches 4 --warmup 0s --seed 4 --no-report
     # who has rank 0, and who the noise: each with each
     [ "$(jq -r '.hosts[0].host + " " + .options.noise_nodes' "$OUT"/*/launch.json | sort | paste -sd ,)" = \
         'node1 node1,node1 node2,node2 node1,node2 node2' ]
@@ -143,7 +155,8 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
 }
 
 @test "sets of nodes are taken in random order, each on its nodes" {
-    in_job 2 reproducibility --node-sets 1 --op barrier --bytes 8 --seconds 300ms --warmup 0s --ranks 1 --launches 2 --seed 3 --out "$OUT" --no-report
+    in_job 2 reproducibility --node-sets 1 --op barrier --bytes 8 --seconds 300ms --warmup 0s --ranks 1 \
+        --launches 2 --seed 3 --out "$OUT" --no-report
     [ "$(sed '1,/^launch\t/d' "$OUT/schedule.tsv" | cut -f 2,3 | sort | paste -sd ' ' - | tr '\t' :)" = \
         '1:node1 1:node2 2:node1 2:node2' ]
     sed '1,/^launch\t/d' "$OUT/schedule.tsv" | while IFS=$(printf '\t') read -r launch _ nodes _; do
@@ -154,10 +167,12 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
 }
 
 @test "mpirun within an allocation measures on the same nodes" {
-    in_job 2 sensitivity --launcher mpirun --op barrier --bytes 8 --levels 5 --seconds 300ms --warmup 0s --out "$OUT" --no-report || true
+    in_job 2 sensitivity --launcher mpirun --op barrier --bytes 8 --levels 5 --seconds 300ms --warmup 0s \
+        --out "$OUT" --no-report || true
     [ "$(jq -r .ended "$OUT"/*/launch.json)" = complete ]
     [ "$(hosts_of "$OUT"/*/launch.json)" = node1,node2 ]
-    [ "$(jq -r .slurm.SLURM_STEP_ID "$OUT"/*/launch.json)" != null ] || [ "$(jq -r .slurm.SLURM_JOB_ID "$OUT"/*/launch.json)" != null ]
+    [ "$(jq -r .slurm.SLURM_STEP_ID "$OUT"/*/launch.json)" != null ] ||
+        [ "$(jq -r .slurm.SLURM_JOB_ID "$OUT"/*/launch.json)" != null ]
 }
 
 @test "a time that cannot hold the launches is refused with the time that can, and what Slurm does not have in one line" {
@@ -169,22 +184,27 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
     [ -s "$OUT/schedule.tsv" ]
     [ ! -e "$OUT/claims" ]
     rm -r "$OUT"
-    refused "--partition: 'nosuch' is not a partition here (main,short)" barriers --partition nosuch --seconds 1
+    refused "--partition: 'nosuch' is not a partition here (main,short)" barriers --partition nosuch \
+        --seconds 1
     refused "--nodes: 9 nodes asked for, and partition 'main' has 3" barriers --nodes 9 --seconds 1
     refused 'sbatch: ' barriers --seconds 1 --sbatch '--constraint=nothing'
     refused 'sbatch: ' barriers --seconds 1 --sbatch '--no-such-option'
-    refused '--nodes: 2 nodes asked for, and job' in_job 1 sensitivity --nodes 2 --op barrier --seconds 1 --out "$OUT"
-    refused "--node-sets: 'node9' is not a node of job" in_job 2 sensitivity --node-sets 'node1;node9' --op barrier --seconds 1 --out "$OUT"
+    refused '--nodes: 2 nodes asked for, and job' in_job 1 sensitivity --nodes 2 --op barrier --seconds 1 \
+        --out "$OUT"
+    refused "--node-sets: 'node9' is not a node of job" in_job 2 sensitivity --node-sets 'node1;node9' \
+        --op barrier --seconds 1 --out "$OUT"
     refused "'2x' is not a positive whole number" barriers --nodes 2x --seconds 1
 }
 
 @test "ranks that do not find each other are reported, and not taken for a measurement" {
-    NOISELAB_SRUN_MPI=none ends 2 in_job 2 sensitivity --op barrier --levels 5 --seconds 1 --out "$OUT" --no-report
+    NOISELAB_SRUN_MPI=none ends 2 in_job 2 sensitivity --op barrier --levels 5 --seconds 1 --out "$OUT" \
+        --no-report
     grep -q '^noiselab-run: .*NOISELAB_SRUN_MPI' "$TEXT"
 }
 
 @test "the agent experiment has launches with Slurm's accounting and launches without, on the same nodes" {
-    experiment agent --submit --time 30 --nodes 2 --op barrier --bytes 8 --seconds 300ms --warmup 0s --launches 2 --out "$OUT" --no-report
+    experiment agent --submit --time 30 --nodes 2 --op barrier --bytes 8 --seconds 300ms --warmup 0s \
+        --launches 2 --out "$OUT" --no-report
     job_ended
     is_whole
     [ "$status" -eq 0 ]

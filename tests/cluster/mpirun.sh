@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# MPI programs on the nodes without Slurm: each library's mpirun is told how to reach a node and which network to use.
-# Sourced by cluster.sh; $dir and $n_nodes are set.
+# MPI programs on the nodes without Slurm: each library's mpirun is told how to reach a node and which network
+# to use. Sourced by cluster.sh; $dir and $n_nodes are set.
 # shellcheck disable=SC2154
 
 # rsh_agent: what mpirun takes for rsh, as AGENT [OPTION]... HOST WORD...
@@ -24,7 +24,8 @@ mpi_kind() {
     esac
 }
 
-# cluster_mpirun [--per-node K] [--nodes NODE,NODE...] COMMAND...: K ranks on each of these nodes, all of them by default, numbered node by node
+# cluster_mpirun [--per-node K] [--nodes NODE,NODE...] COMMAND...: K ranks on each of these nodes, all of them
+# by default, numbered node by node
 cluster_mpirun() {
     per_node=1 on_nodes=$(node_names | paste -sd,)
     while [ $# -gt 1 ]; do
@@ -44,14 +45,19 @@ cluster_mpirun() {
     kind=$(mpi_kind "$mpirun")
     case $kind in
     openmpi4)
-        set -- --host "$hosts" --bind-to none --mca plm_rsh_agent "$agent" --mca oob_tcp_if_include "$subnet.0/24" \
+        set -- --host "$hosts" --bind-to none --mca plm_rsh_agent "$agent" --mca oob_tcp_if_include \
+            "$subnet.0/24" \
             --mca btl_tcp_if_include "$subnet.0/24" -n "$ranks" "$@"
         ;;
     openmpi5)
-        set -- --host "$hosts" --bind-to none --prtemca plm_ssh_agent "$agent" --prtemca prte_if_include "$subnet.0/24" \
+        set -- --host "$hosts" --bind-to none --prtemca plm_ssh_agent "$agent" --prtemca prte_if_include \
+            "$subnet.0/24" \
             --mca pml ob1 --mca btl self,sm,tcp --mca btl_tcp_if_include "$subnet.0/24" -n "$ranks" "$@"
         ;;
-    mpich) set -- -hosts "$hosts" -launcher rsh -launcher-exec "$agent" -localhost "$login_address" -bind-to none -n "$ranks" "$@" ;;
+    mpich)
+        set -- -hosts "$hosts" -launcher rsh -launcher-exec "$agent" -localhost "$login_address" \
+            -bind-to none -n "$ranks" "$@"
+        ;;
     *) stop "mpirun: '$mpirun' is none of Open MPI 4, Open MPI 5 and MPICH" ;;
     esac
     # the nodes' own Slurm is not asked

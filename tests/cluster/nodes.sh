@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# Nodes: each is a set of namespaces (network, host name, mounts, processes) held by one process, its keeper. Nothing of them has a name
-# outside, so they are gone when the keepers are. The login node has the bridge.
+# Nodes: each is a set of namespaces (network, host name, mounts, processes) held by one process, its keeper.
+# Nothing of them has a name outside, so they are gone when the keepers are. The login node has the bridge.
 # Sourced by cluster.sh; $here, $dir, $tag, $n_nodes and $with_slurm are set.
 # shellcheck disable=SC2154
 
@@ -12,7 +12,8 @@ nodes_why_not() {
     for program in ip nsenter unshare taskset setsid; do
         command -v "$program" >/dev/null || echo "needs $program (make deps)"
     done
-    if [ "$(id -u)" = 0 ] && ! unshare --net --uts --mount --pid --fork ip link add br0 type bridge 2>/dev/null; then
+    if [ "$(id -u)" = 0 ] && ! unshare --net --uts --mount --pid --fork ip link add br0 type bridge \
+        2>/dev/null; then
         echo 'namespaces with a bridge in them cannot be made here'
     fi
 }
@@ -46,9 +47,12 @@ node_is_up() { keeper_of "$1" && [ -e "$dir/run/$1.ready" ]; }
 keep() {
     rm -f "$dir/run/$1.ready"
     mkdir -p "$dir/tmp/$1" "$dir/spool/$1" || return
-    if [ "$1" = login ]; then cpus=$(awk '/^Cpus_allowed_list:/ { print $2 }' /proc/self/status); else cpus=$(node_cpu "$1"); fi
+    if [ "$1" = login ]; then
+        cpus=$(awk '/^Cpus_allowed_list:/ { print $2 }' /proc/self/status); else cpus=$(node_cpu "$1")
+    fi
     # --kill-child: a node goes down with its keeper
-    setsid taskset -c "$cpus" unshare --net --uts --mount --pid --fork --kill-child "$here/keeper.sh" "$tag" "$1" "$dir" \
+    setsid taskset -c "$cpus" unshare --net --uts --mount --pid --fork --kill-child "$here/keeper.sh" "$tag" \
+        "$1" "$dir" \
         </dev/null >"$dir/log/$1.keeper" 2>&1 3>&- &
     echo "$! $(started_at $!)" >"$dir/pids/$1"
 }
@@ -82,11 +86,13 @@ nodes_up() (
     } >"$dir/etc/hosts"
     for node in login $(node_names); do keep "$node" || return; done
     for node in login $(node_names); do wait_for 5 node_is_up "$node" || return; done
-    login_run ip link add br0 type bridge && login_run ip addr add "$login_address/24" dev br0 && login_run ip link set br0 up || return
+    login_run ip link add br0 type bridge && login_run ip addr add "$login_address/24" dev br0 &&
+        login_run ip link set br0 up || return
     for node in $(node_names); do plug "$node" || return; done
 ) 2>"$dir/log/nodes"
 
-# strays: processes that commands of this cluster have left on the login node or on the way to a node, by the mark in their environment
+# strays: processes that commands of this cluster have left on the login node or on the way to a node, by the
+# mark in their environment
 strays() {
     # not those that look
     unset NOISELAB_CLUSTER
@@ -122,7 +128,8 @@ on_login() {
     export NOISELAB_CLUSTER="$dir" SLURM_CONF="$dir/etc/slurm.conf" TMPDIR="$dir/tmp/login"
     unset OMPI_MCA_btl_vader_backing_directory OMPI_MCA_btl_sm_backing_directory
     # commands are root's here, and several nodes may share a CPU: a rank that waits gives it away
-    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 \
+        PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
     export OMPI_MCA_mpi_yield_when_idle="${OMPI_MCA_mpi_yield_when_idle-1}"
 }
 
@@ -143,10 +150,12 @@ node_exec() {
     node=$1
     shift
     on_login
-    [ -e "$dir/pids/$node" ] || stop "'$node' is not a node of $dir ($(node_names | tr '\n' ' ' | sed 's/ $//'))"
+    [ -e "$dir/pids/$node" ] ||
+        stop "'$node' is not a node of $dir ($(node_names | tr '\n' ' ' | sed 's/ $//'))"
     keeper_of "$node" || stop "$node of $dir is down"
     export TMPDIR="$dir/tmp/$node"
-    exec taskset -c "$(node_cpu "$node")" nsenter --target "$keeper" --net --uts --mount --pid="/proc/$keeper/ns/pid_for_children" \
+    exec taskset -c "$(node_cpu "$node")" nsenter --target "$keeper" --net --uts --mount \
+        --pid="/proc/$keeper/ns/pid_for_children" \
         sh -c "$in_folder" sh "$PWD" "$@"
 }
 
@@ -159,13 +168,17 @@ node_fail() {
     keeper_of "$1" && kill -9 "$keeper"
 }
 
-# node_relay NODE NODE [DELAY_US]: what the two send each other goes through a program that holds it; says its process, with which this ends
+# node_relay NODE NODE [DELAY_US]: what the two send each other goes through a program that holds it; says its
+# process, with which this ends
 node_relay() {
-    if [ $# -lt 2 ] || [ ! -e "$dir/pids/$1" ] || [ ! -e "$dir/pids/$2" ]; then stop 'relay: wants two nodes'; fi
+    if [ $# -lt 2 ] || [ ! -e "$dir/pids/$1" ] || [ ! -e "$dir/pids/$2" ]; then
+        stop 'relay: wants two nodes'
+    fi
     keeper_of "$1" && first=$keeper && keeper_of "$2" || stop "relay: $1 or $2 is down"
     rm -f "$dir/run/relay.$1.$2"
     # it goes with the cluster, by the mark in its environment
-    NOISELAB_CLUSTER="$dir" "$here/relay.py" "$first" "$subnet.${1#node}" "$keeper" "$subnet.${2#node}" "${3:-200}" "$dir/run/relay.$1.$2" \
+    NOISELAB_CLUSTER="$dir" "$here/relay.py" "$first" "$subnet.${1#node}" "$keeper" "$subnet.${2#node}" \
+        "${3:-200}" "$dir/run/relay.$1.$2" \
         </dev/null >"$dir/log/relay" 2>&1 3>&- &
     wait_for 5 test -e "$dir/run/relay.$1.$2" || stop "relay: it does not come up, see $dir/log/relay"
     echo $!
@@ -173,6 +186,7 @@ node_relay() {
 
 node_mend() {
     if [ $# != 1 ] || [ "$1" = login ] || [ ! -e "$dir/pids/$1" ]; then stop 'mend: wants a node'; fi
-    node_is_up "$1" || { keep "$1" && wait_for 5 node_is_up "$1" && plug "$1"; } || stop "$1 did not come up again, see $dir/log"
+    node_is_up "$1" || { keep "$1" && wait_for 5 node_is_up "$1" && plug "$1"; } ||
+        stop "$1 did not come up again, see $dir/log"
     [ "$with_slurm" = no ] || slurmd_mend "$1"
 }

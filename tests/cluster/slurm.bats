@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# The detector under Slurm on several nodes, and what is left when a node fails under it: a reason in bounded time, and data that can be read.
+# The detector under Slurm on several nodes, and what is left when a node fails under it: a reason in bounded
+# time, and data that can be read.
 
 load cluster
 
@@ -17,7 +18,10 @@ teardown() {
 is_free() { [ "$(on_login sinfo -h -p main -t idle -o %D)" = 3 ]; }
 
 # detect NODES OPTION...: one rank on each
-detect() { on_login srun --mpi=pmix -N "$1" -n "$1" "$BIN/noiselab-detect" --op barrier --levels 10 --out "$OUT" "${@:2}" 2>"$ERR"; }
+detect() {
+    on_login srun --mpi=pmix -N "$1" -n "$1" "$BIN/noiselab-detect" --op barrier --levels 10 \
+        --out "$OUT" "${@:2}" 2>"$ERR"
+}
 
 @test "nodes have names, addresses and a CPU of their own" {
     on_login srun -l -N3 sh -c \
@@ -36,11 +40,14 @@ detect() { on_login srun --mpi=pmix -N "$1" -n "$1" "$BIN/noiselab-detect" --op 
     for n in 2 3; do
         OUT="$BATS_TEST_TMPDIR/$n"
         detect "$n" --noise-nodes first --seconds 500ms --warmup 0s
-        jq -c '[.ended, .nodes, [.hosts[].host], [.generators[].host], .slurm]' "$OUT"/*/launch.json | tee "$BATS_TEST_TMPDIR/facts"
-        [ "$(jq -c '[.ended, .nodes, [.generators[].host]]' "$OUT"/*/launch.json)" = "[\"complete\",$n,[\"node1\"]]" ]
+        jq -c '[.ended, .nodes, [.hosts[].host], [.generators[].host], .slurm]' "$OUT"/*/launch.json |
+            tee "$BATS_TEST_TMPDIR/facts"
+        [ "$(jq -c '[.ended, .nodes, [.generators[].host]]' "$OUT"/*/launch.json)" = \
+            "[\"complete\",$n,[\"node1\"]]" ]
         [ "$(jq -r '.hosts[].host' "$OUT"/*/launch.json)" = "$(seq -f 'node%g' "$n")" ]
         [ "$(jq -r .slurm.SLURM_JOB_NODELIST "$OUT"/*/launch.json)" = "node[1-$n]" ]
-        jq -e '.slurm | (.SLURM_JOB_ID | tonumber) > 0 and (.SLURM_STEP_ID | tonumber) == 0' "$OUT"/*/launch.json
+        jq -e '.slurm | (.SLURM_JOB_ID | tonumber) > 0 and (.SLURM_STEP_ID | tonumber) == 0' \
+            "$OUT"/*/launch.json
         awk -v n="$n" "$header"'
             $c["arm"] == "on" { on[$c["host"]] += $c["detours"] + 0 }
             END { for (host in on) hosts++; exit !(hosts == n && on["node1"] > 0) }' "$OUT"/*/ranks.csv

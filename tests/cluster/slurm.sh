@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# Slurm on the nodes: munged and slurmctld on the login node, a slurmd on each other node, all root's, with keys, sockets and state in $dir.
-# Sourced by cluster.sh; $dir, $tag and $n_nodes are set.
+# Slurm on the nodes: munged and slurmctld on the login node, a slurmd on each other node, all root's, with
+# keys, sockets and state in $dir. Sourced by cluster.sh; $dir, $tag and $n_nodes are set.
 # shellcheck disable=SC2154
 
 slurm_why_not() {
@@ -9,7 +9,8 @@ slurm_why_not() {
     done
 }
 
-# The times are short, so that what is lost is missed within seconds. cred_expire is also how long a requeued job waits.
+# The times are short, so that what is lost is missed within seconds. cred_expire is also how long a requeued
+# job waits.
 slurm_conf() {
     cat <<END
 ClusterName=$tag
@@ -53,7 +54,8 @@ END
 # on_keeper PROGRAM...: a daemon of the login node, which ends with it
 on_keeper() (
     on_login
-    nsenter --target "$keeper" --net --uts --mount --pid="/proc/$keeper/ns/pid_for_children" "$@" </dev/null >>"$dir/log/start" 2>&1 3>&-
+    nsenter --target "$keeper" --net --uts --mount --pid="/proc/$keeper/ns/pid_for_children" \
+        "$@" </dev/null >>"$dir/log/start" 2>&1 3>&-
 )
 
 # slurmd_start NODE: an older one that still runs gives way
@@ -71,14 +73,17 @@ node_is_free() { node_is_idle "$1" && ! node_run "$1" pgrep -x slurmstepd >/dev/
 
 # slurmd_mend NODE: a slurmd that starts reports at once, and what is left of the node's last job is ended
 slurmd_mend() {
-    if ! slurmd_start "$1" || ! wait_for 20 node_is_free "$1"; then stop "the slurmd of $1 did not come back, see $dir/log"; fi
+    if ! slurmd_start "$1" || ! wait_for 20 node_is_free "$1"; then
+        stop "the slurmd of $1 did not come back, see $dir/log"
+    fi
 }
 
 slurm_up() {
     mkdir -p "$dir/state"
     (umask 077 && head -c 128 /dev/urandom >"$dir/etc/munge.key") || return
     slurm_conf >"$dir/etc/slurm.conf"
-    on_keeper munged --force --key-file="$dir/etc/munge.key" --socket="$dir/run/munge.socket" --pid-file="$dir/run/munged" \
+    on_keeper munged --force --key-file="$dir/etc/munge.key" --socket="$dir/run/munge.socket" \
+        --pid-file="$dir/run/munged" \
         --log-file="$dir/log/munged" --seed-file="$dir/run/munge.seed" --num-threads=2 || return
     on_keeper slurmctld || return
     for node in $(node_names); do slurmd_start "$node" || return; done

@@ -23,9 +23,11 @@ machine() {
     ip -o link | sed 's/^[0-9]*: \([^:@]*\).*/link \1/'
     sed '/bats-run-/d; s/^[^ ]* /mount /' /proc/self/mounts
     find /dev/shm /run /var/log /var/spool /var/lib/munge /var/lib/slurm /etc/munge -maxdepth 2 \
-        -not -path '/dev/shm/noiselab[.-]*' -not -path '/run/noiselab*' -not -path '/dev/shm/*_segment.*' 2>/dev/null
+        -not -path '/dev/shm/noiselab[.-]*' -not -path '/run/noiselab*' -not -path '/dev/shm/*_segment.*' \
+        2>/dev/null
     find /sys/fs/cgroup -maxdepth 3 -type d -iname '*slurm*' 2>/dev/null
-    find /tmp /var/tmp -maxdepth 1 \( -name '*node[0-9]*' -o -name '*login*' -o -name '*slurm*' -o -name '*munge*' \)
+    find /tmp /var/tmp -maxdepth 1 \( -name '*node[0-9]*' -o -name '*login*' -o -name '*slurm*' -o \
+        -name '*munge*' \)
     cksum /etc/hosts
 }
 
@@ -37,12 +39,14 @@ networks() {
     done
 }
 
-# nothing_is_left: no process with this cluster's folder in its words or environment or in its networks; the machine as before; logs alone in DIR
+# nothing_is_left: no process with this cluster's folder in its words or environment or in its networks; the
+# machine as before; logs alone in DIR
 nothing_is_left() {
     local in_words in_environment in_networks
     in_words=$(pgrep -f -- "$DIR" | grep -vx $$ || true)
     in_environment=$(grep -lzxsF "NOISELAB_CLUSTER=$DIR" /proc/[0-9]*/environ || true)
-    in_networks=$([ ! -s "$BATS_TEST_TMPDIR/networks" ] || readlink /proc/[0-9]*/ns/net | grep -xFf "$BATS_TEST_TMPDIR/networks" || true)
+    in_networks=$([ ! -s "$BATS_TEST_TMPDIR/networks" ] || readlink /proc/[0-9]*/ns/net |
+        grep -xFf "$BATS_TEST_TMPDIR/networks" || true)
     echo "processes: by their words: $in_words; by their environment: $in_environment; in its networks: $in_networks"
     [ -z "$in_words$in_environment$in_networks" ]
     machine | sort >"$BATS_TEST_TMPDIR/after"
@@ -51,7 +55,8 @@ nothing_is_left() {
     [ "$(ls "$DIR")" = "${1-log}" ]
 }
 
-# up_in_background: `up` with a slurmd that is slow to start on node2, halted there; sets UP. ^C reaches it as from a terminal
+# up_in_background: `up` with a slurmd that is slow to start on node2, halted there; sets UP. ^C reaches it as
+# from a terminal
 up_in_background() {
     mkdir -p "$BATS_TEST_TMPDIR/bin"
     cat >"$BATS_TEST_TMPDIR/bin/slurmd" <<END
@@ -60,13 +65,16 @@ up_in_background() {
 exec $(command -v slurmd) "\$@"
 END
     chmod +x "$BATS_TEST_TMPDIR/bin/slurmd"
-    PATH="$BATS_TEST_TMPDIR/bin:$PATH" setsid env --default-signal=INT "$CLUSTER" up "$DIR" >/dev/null 2>"$ERR" 3>&- &
+    PATH="$BATS_TEST_TMPDIR/bin:$PATH" setsid env --default-signal=INT "$CLUSTER" up "$DIR" >/dev/null \
+        2>"$ERR" 3>&- &
     UP=$!
     wait_until 30 slurmd_is_late
     networks >"$BATS_TEST_TMPDIR/networks"
 }
 
-slurmd_is_late() { [ -e "$DIR/run/node1.slurmd" ] && pgrep -f "$BATS_TEST_TMPDIR/bin/slurmd -N node2" >/dev/null; }
+slurmd_is_late() {
+    [ -e "$DIR/run/node1.slurmd" ] && pgrep -f "$BATS_TEST_TMPDIR/bin/slurmd -N node2" >/dev/null
+}
 
 @test "three nodes with Slurm come up, go down with all that runs, and leave nothing" {
     "$CLUSTER" up --tag updown "$DIR" 3>&-

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
-# Agents on this machine and its loopback: started, asked, pinned to a rank's CPU, and none left running. What an agent used by its own account is held
-# against what the ranks lost. Two of them are hard to follow: children that live for milliseconds, and hundreds of processes.
+# Agents on this machine and its loopback: started, asked, pinned to a rank's CPU, and none left running. What
+# an agent used by its own account is held against what the ranks lost. Two of them are hard to follow:
+# children that live for milliseconds, and hundreds of processes.
 
 load ../cli/detect
 
@@ -18,30 +19,39 @@ last_cpu() { taskset -cp $$ | sed 's/.*: *//; s/.*[,-]//'; }
 
 # account FIELD: of the agent, in us per second
 account() {
-    [ -s "$BATS_TEST_TMPDIR/account.json" ] || "$BIN/noiselab" analyze agent --json "$OUT" >"$BATS_TEST_TMPDIR/account.json"
+    [ -s "$BATS_TEST_TMPDIR/account.json" ] || "$BIN/noiselab" analyze agent \
+        --json "$OUT" >"$BATS_TEST_TMPDIR/account.json"
     jq -r ".accounts[0].$1" "$BATS_TEST_TMPDIR/account.json"
 }
 
 # used LOW HIGH: the agent's own CPU time in us per second, which others on its CPU may keep it from
 used() { judge is_used "$@"; }
-is_used() { account cpu_percent | awk -v low="$1" -v high="$2" '{ used = 1e4 * $1; print "used", used; exit !(used >= low && used <= high) }'; }
+is_used() {
+    account cpu_percent |
+        awk -v low="$1" -v high="$2" \
+        '{ used = 1e4 * $1; print "used", used; exit !(used >= low && used <= high) }'
+}
 
-# nothing_left WORD: no process has it in its command line, and the launch says that the agent was left as it was found
+# nothing_left WORD: no process has it in its command line, and the launch says that the agent was left as it
+# was found
 nothing_left() {
     [ -z "$(pgrep -f -- "$1")" ]
     jq -e '.agents[] | .state_left == .state_found and .died == null' "$OUT/one/launch.json"
 }
 
-# takes [SHARE]: what the agent took from the ranks by the record of their CPUs is the CPU time that its own account says, within SHARE (5 %) and 20 us for each wake-up
-# (what switching costs is in the account, and only partly between the records), or within an interval of 50 %, however much else ran. (What it took
-# within a rank's own sleep is not on that record; ranks in these operations spin.) Without such a record (other accounts than root) what the ranks lost
-# in all, less what other tasks are known for, is held against it, as far as its interval tells.
+# takes [SHARE]: what the agent took from the ranks by the record of their CPUs is the CPU time that its own
+# account says, within SHARE (5 %) and 20 us for each wake-up (what switching costs is in the account, and
+# only partly between the records), or within an interval of 50 %, however much else ran. (What it took within
+# a rank's own sleep is not on that record; ranks in these operations spin.) Without such a record (other
+# accounts than root) what the ranks lost in all, less what other tasks are known for, is held against it, as
+# far as its interval tells.
 takes() {
     local low high own
     local -r record='.accounts[0].wakeups_per_s as $wakeups | .taken[0] | select(.reason == null)'
     account kind >/dev/null
     if jq -e "$record" "$BATS_TEST_TMPDIR/account.json" >/dev/null; then
-        judge jq -e "$record"' | .account_percent as $own | (.taken_percent - $own | fabs) <= '"${1:-0.05}"' * $own + 0.002 * $wakeups
+        judge jq -e "$record"' | .account_percent as $own |
+            (.taken_percent - $own | fabs) <= '"${1:-0.05}"' * $own + 0.002 * $wakeups
             or (.taken_low <= $own and $own <= .taken_high and .taken_high - .taken_low < 0.5 * $own)' "$BATS_TEST_TMPDIR/account.json"
         return
     fi
@@ -49,7 +59,8 @@ takes() {
     echo "the ranks lost $(account preempted_us_per_s) us/s, the agent used $own on their CPUs, others $(account others_us_per_s): difference $low to $high"
     ! awk -v low="$low" -v high="$high" -v own="$own" 'BEGIN { exit !(high - low > own) }' ||
         cannot_tell "the difference is known to $low to $high us/s only, of $own"
-    judge awk -v low="$low" -v high="$high" -v bound="$(account tolerance_us_per_s)" 'BEGIN { exit !(low <= bound && high >= -bound) }'
+    judge awk -v low="$low" -v high="$high" -v bound="$(account tolerance_us_per_s)" \
+        'BEGIN { exit !(low <= bound && high >= -bound) }'
 }
 
 @test "an agent of 0.1 % is found by what it took, and its period with it" {
@@ -65,15 +76,18 @@ takes() {
         return
     fi
     "$BIN/noiselab" analyze --json "$OUT" >"$BATS_TEST_TMPDIR/verdicts.json"
-    jq -e '[.verdicts[] | select(.channel == "preempted") | .detection_limit < 0.1] | all' "$BATS_TEST_TMPDIR/verdicts.json" >/dev/null ||
+    jq -e '[.verdicts[] | select(.channel == "preempted") | .detection_limit < 0.1] | all' \
+        "$BATS_TEST_TMPDIR/verdicts.json" >/dev/null ||
         cannot_tell 'the detection limit is above 0.1 %'
-    judge jq -e '[.verdicts[] | select(.channel == "preempted") | .p_one_sided < 0.001] | any' "$BATS_TEST_TMPDIR/verdicts.json"
+    judge jq -e '[.verdicts[] | select(.channel == "preempted") | .p_one_sided < 0.001] | any' \
+        "$BATS_TEST_TMPDIR/verdicts.json"
 }
 
 @test "collectd at 0.1 s takes from its rank what it used" {
     long_only
     [ -x /usr/sbin/collectd ] || needs collectd
-    sed "s/^Interval 1/Interval 0.1/; s|collectd\\.|$BATS_TEST_TMPDIR/&|" "$BATS_TEST_DIRNAME/../../docs/sample/collectd.conf" >"$BATS_TEST_TMPDIR/conf"
+    sed "s/^Interval 1/Interval 0.1/; s|collectd\\.|$BATS_TEST_TMPDIR/&|" \
+        "$BATS_TEST_DIRNAME/../../docs/sample/collectd.conf" >"$BATS_TEST_TMPDIR/conf"
     started "/usr/sbin/collectd -f -C $BATS_TEST_TMPDIR/conf" --agent-period 100ms --block 500ms --seconds 6
     used 200 60000
     nothing_left "$BATS_TEST_TMPDIR/conf"
@@ -84,24 +98,29 @@ takes() {
     long_only
     needs prometheus-node-exporter curl
     local address=127.0.0.1:$((20000 + $$ % 10000))
-    started "prometheus-node-exporter --web.listen-address=$address --log.level=error" --agent "--agent-name node_exporter --agent-cpu $(last_cpu)" \
-        --agent "--scrape 'curl -s -o /dev/null http://$address/metrics' --scrape-period 100ms" --agent-period 100ms --block 500ms --seconds 5
+    started "prometheus-node-exporter --web.listen-address=$address --log.level=error" \
+        --agent "--agent-name node_exporter --agent-cpu $(last_cpu)" \
+        --agent "--scrape 'curl -s -o /dev/null http://$address/metrics' --scrape-period 100ms" \
+        --agent-period 100ms --block 500ms --seconds 5
     used 5000 300000
     awk "$header"'{ s[$c["arm"]] += $c["scraper_cpu_ns"] }
-        END { print s["on"], s["off"]; exit !(s["on"] > 0 && s["off"] < 0.05 * s["on"]) }' "$OUT"/one/agent.*.csv
+        END { print s["on"], s["off"];
+            exit !(s["on"] > 0 && s["off"] < 0.05 * s["on"]) }' "$OUT"/one/agent.*.csv
     nothing_left "$address"
 }
 
 @test "a storm of children that live for a millisecond is all the agent's" {
     long_only
-    started "sh -c 'while :; do /bin/true; /bin/true; /bin/true; sleep 0.02; done'" --agent '--agent-name storm' --agent-period 20ms --block 500ms --seconds 20
+    started "sh -c 'while :; do /bin/true; /bin/true; /bin/true; sleep 0.02; done'" \
+        --agent '--agent-name storm' --agent-period 20ms --block 500ms --seconds 20
     # of what it costs to make, load and end a process, some is in no process's account
     takes 0.2
 }
 
 @test "hundreds of processes are one agent" {
     long_only
-    started "sh -c 'for i in \$(seq 200); do ${BIN%/bin}/bench/bench_busy 50us 1s & done; wait'" --agent '--agent-name many' --agent-period 1s --block 1s --seconds 16
+    started "sh -c 'for i in \$(seq 200); do ${BIN%/bin}/bench/bench_busy 50us 1s & done; wait'" \
+        --agent '--agent-name many' --agent-period 1s --block 1s --seconds 16
     [ "$(account processes | awk '{ print ($1 >= 200) }')" = 1 ]
     takes
     nothing_left "bench_busy 50us 1s"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# How launches end that are interrupted or killed, or whose load cannot go on: nothing is left running, and what was taken is readable.
+# How launches end that are interrupted or killed, or whose load cannot go on: nothing is left running, and
+# what was taken is readable.
 
 load ../cli/detect
 
@@ -9,7 +10,8 @@ load ../cli/detect
         wait_for has_rows
         rmdir "$BATS_TEST_TMPDIR/folder"
     ) 3>&- &
-    ends 2 launch 1 --op empty --kind "disk:folder=$BATS_TEST_TMPDIR/folder" --levels 10 --seconds 20 --launch-id one
+    ends 2 launch 1 --op empty --kind "disk:folder=$BATS_TEST_TMPDIR/folder" --levels 10 --seconds 20 \
+        --launch-id one
     grep -q 'the generator refuses: .*disk' "$ERR"
     jq -e '.rows > 10 and (.ended | startswith("failed:"))' "$OUT/one/launch.json"
 }
@@ -43,7 +45,8 @@ load ../cli/detect
 
 @test "kill -9 of a rank ends a load that would go on until the end of a block" {
     needs_cpus 2
-    exec_on_cores 2 "$DETECT" --out "$OUT" --op barrier --design blocks --block 30s --seed 1 --levels 50 --seconds 120 --warmup 0s >/dev/null 2>"$ERR" 3>&- &
+    exec_on_cores 2 "$DETECT" --out "$OUT" --op barrier --design blocks --block 30s --seed 1 --levels 50 \
+        --seconds 120 --warmup 0s >/dev/null 2>"$ERR" 3>&- &
     MPIRUN=$!
     wait_for has_generator "$MPIRUN"
     generator=$(generator_of "$MPIRUN")

@@ -1,9 +1,13 @@
 #!/usr/bin/env bats
-# noiselab run sensitivity --design launches and noiselab run stability: what is refused, the order of launches, which the seed decides, and a short run.
+# noiselab run sensitivity --design launches and noiselab run stability: what is refused, the order of
+# launches, which the seed decides, and a short run.
 
 load ../cli/detect
 
-plan() { "$BIN/noiselab" run sensitivity --design launches --op barrier --ranks 1 --seconds 60 --out "$OUT" --dry-run "$@" 2>"$ERR"; }
+plan() {
+    "$BIN/noiselab" run sensitivity --design launches --op barrier --ranks 1 --seconds 60 --out "$OUT" \
+        --dry-run "$@" 2>"$ERR"
+}
 
 sensitivity() { "$BIN/noiselab" run sensitivity --design launches --ranks 1 --out "$OUT" "$@" 2>"$ERR"; }
 
@@ -15,19 +19,23 @@ stability() { "$BIN/noiselab" run stability --out "$OUT" "$@" 2>"$ERR"; }
     [ "$(awk '{ print $1 }' "$BATS_TEST_TMPDIR/counts" | sort -u)" = 1 ]
     [ "$(awk '{ print $4, $5 }' "$BATS_TEST_TMPDIR/counts" | sort -u | paste -sd ,)" = "0 %,0.3 %,1 %,off " ]
     # 300 sets of 3: 100 each, +- 8; five of them either way
-    plan --launches 300 --levels 0,1 --seconds 2h --seed 11 | awk '{ if ($2 != set) first[$3]++; set = $2 } END { for (arm in first) print first[arm] }' >"$BATS_TEST_TMPDIR/firsts"
+    plan --launches 300 --levels 0,1 --seconds 2h --seed 11 |
+        awk '{ if ($2 != set) first[$3]++; set = $2 } END {
+        for (arm in first) print first[arm] }' >"$BATS_TEST_TMPDIR/firsts"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/firsts")" -eq 3 ]
     awk '$1 < 60 || $1 > 140 { exit 1 }' "$BATS_TEST_TMPDIR/firsts"
     [ "$(plan --launches 5 --levels 0,1 --seed 4)" != "$(plan --launches 5 --levels 0,1 --seed 5)" ]
     plan --launches 5 --levels 0,1 --seed 4 >/dev/null
     # 60 s over 15 launches
     grep -q '5 sets of 3 launches in random order (--seed 4), 4 s of measuring each' "$ERR"
-    grep -q 'plan: 15 launches, total 1[0-9][0-9] s: 60 s of measuring, .* to start, ' "$ERR" || grep -q 'plan: 15 launches, total 1[0-9][0-9] s: 60 s of measuring, 30 s to start' "$ERR"
+    grep -q 'plan: 15 launches, total 1[0-9][0-9] s: 60 s of measuring, .* to start, ' "$ERR" ||
+        grep -q 'plan: 15 launches, total 1[0-9][0-9] s: 60 s of measuring, 30 s to start' "$ERR"
 }
 
 @test "what an experiment decides itself, and values that mean nothing, are refused" {
     run_refused "--arms: --design launches makes many launches" sensitivity --arms on
-    run_refused "too short for 20 launches of 1 loop(s)" sensitivity --launches 10 --op barrier --levels 1 --seconds 100ms
+    run_refused "too short for 20 launches of 1 loop(s)" sensitivity --launches 10 --op barrier --levels 1 \
+        --seconds 100ms
     run_refused "--arms: on needs a treatment" sensitivity --levels none
     run_refused "--launches: '0'" sensitivity --launches 0
     run_refused "more than 18 digits" sensitivity --seed 1234567890123456789
@@ -48,7 +56,9 @@ stability() { "$BIN/noiselab" run stability --out "$OUT" "$@" 2>"$ERR"; }
     sensitivity "${words[@]}" --no-report >"$BATS_TEST_TMPDIR/text"
     sensitivity "${words[@]}" --out "$OUT.dry" --dry-run >"$BATS_TEST_TMPDIR/planned"
     [ "$(sort -u "$BATS_TEST_TMPDIR/planned" | wc -l)" -eq 6 ]
-    cat "$OUT"/*/launch.json | jq -rs 'sort_by(.seed | tonumber) | .[] | "set \(.options.set): \(if .options.arms == "off" then "off" else "\(.options.levels_percent[0]) %" end)"' |
+    cat "$OUT"/*/launch.json |
+        jq -rs 'sort_by(.seed | tonumber) | .[] |
+        "set \(.options.set): \(if .options.arms == "off" then "off" else "\(.options.levels_percent[0]) %" end)"' |
         sed 's/\.0 %$/ %/' | diff "$BATS_TEST_TMPDIR/planned" -
     grep -q 'sets of launches' "$BATS_TEST_TMPDIR/text"
     grep -q 'launches like these' "$BATS_TEST_TMPDIR/text"
@@ -56,7 +66,8 @@ stability() { "$BIN/noiselab" run stability --out "$OUT" "$@" 2>"$ERR"; }
 
 @test "a short run of stability measures every configuration, and ends with the table and an answer" {
     needs_cpus 2
-    ends 3 stability --ranks 2 --op barrier --seconds 1 --counts 100000 --launches 1 --reference 5 --seed 7 --no-report >"$BATS_TEST_TMPDIR/stdout"
+    ends 3 stability --ranks 2 --op barrier --seconds 1 --counts 100000 --launches 1 --reference 5 --seed 7 \
+        --no-report >"$BATS_TEST_TMPDIR/stdout"
     grep -q 'noiselab-run: plan: 2 launches, total ' "$ERR"
     grep -q 'noiselab-run: plan: 2 ranks, blocks of 100000: 1 launch' "$ERR"
     [ "$(grep -c 'noiselab-run: launch [12] of 2: 2 rank' "$ERR")" -eq 2 ]

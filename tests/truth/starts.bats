@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# Synchronised starts: that ranks start when they should. What is written of them is the business of tests/cli/starts.bats.
+# Synchronised starts: that ranks start when they should. What is written of them is the business of
+# tests/cli/starts.bats.
 
 load ../cli/detect
 
@@ -20,36 +21,42 @@ overshoot_is_small() { column overshoot_ns_p50 "$OUT/one/blocks.csv" | awk '$1 >
     single 2 --op barrier --starts round --arrival "trace:file=$BATS_TEST_TMPDIR/trace" --count 300
     judge [ "$(awk -F , '$1 == 0 { print $18 }' "$OUT/one/ranks.csv")" -gt 240 ]
     printf '0 x\n' >"$BATS_TEST_TMPDIR/bad"
-    fails_with 2 "bad:1" launch 1 --design single --levels none --op barrier --starts round --arrival "trace:file=$BATS_TEST_TMPDIR/bad" --count 300
+    fails_with 2 "bad:1" launch 1 --design single --levels none --op barrier --starts round \
+        --arrival "trace:file=$BATS_TEST_TMPDIR/bad" --count 300
 }
 
 # cost_of OPERATION: what a ns that the last rank comes late costs it, by the medians of its halves
 cost_of() {
     awk -v op="$1" "$header"'
         $c["operation"] != op || ($c["arm"] == "on" && $c["late_ns"] == "") { next }
-        { print $c["arm"], $c["wall_ns"] / $c["operations"], $c["late_ns"] / $c["operations"] }' "$OUT/one/halves.csv" | sort -k 1,1 -k 2,2g |
+        { print $c["arm"], $c["wall_ns"] / $c["operations"],
+            $c["late_ns"] / $c["operations"] }' "$OUT/one/halves.csv" | sort -k 1,1 -k 2,2g |
         awk '{ t[$1, ++n[$1]] = $2; if ($1 == "on") by += $3 }
             function median(arm) { return (t[arm, int((n[arm] + 1) / 2)] + t[arm, int(n[arm] / 2) + 1]) / 2 }
             END { print (median("on") - median("off")) / (by / n["on"]) }'
 }
-# share_alone: of the lateness, what the later of two ranks has that do not wait for each other: of n calls, each late by the throw of a coin, it has n / 2 and
-# on the average sqrt(n / (2 pi)) more
+# share_alone: of the lateness, what the later of two ranks has that do not wait for each other: of n calls,
+# each late by the throw of a coin, it has n / 2 and on the average sqrt(n / (2 pi)) more
 share_alone() {
     awk "$header"'
-        $c["operation"] == "empty" && $c["arm"] == "on" && $c["late_ns"] != "" { sum += 0.5 + 1 / sqrt(2 * 3.14159265 * $c["operations"]); n++ }
+        $c["operation"] == "empty" && $c["arm"] == "on" && $c["late_ns"] != "" {
+            sum += 0.5 + 1 / sqrt(2 * 3.14159265 * $c["operations"]); n++ }
         END { print sum / n }' "$OUT/one/halves.csv"
 }
 is_about() { awk -v got="$1" -v wanted="$2" 'BEGIN { exit !(got > 0.9 * wanted && got < 1.1 * wanted) }'; }
 
-# What both ranks wait for costs the whole lateness and no more, whoever is late; where nobody waits each of two ranks has its own half.
+# What both ranks wait for costs the whole lateness and no more, whoever is late; where nobody waits each of
+# two ranks has its own half.
 @test "what a late rank costs is the lateness itself in a barrier, and half of it where nobody waits" {
     needs_cpus 2
-    launch 2 --op barrier,allreduce,empty --bytes 8 --levels 0 --arrival late-any:amount=100us --per-operation-timing off --seconds 3 --launch-id one
+    launch 2 --op barrier,allreduce,empty --bytes 8 --levels 0 --arrival late-any:amount=100us \
+        --per-operation-timing off --seconds 3 --launch-id one
     [ "$(awk -F , '$NF != "" && $7 != "on"' "$OUT/one/halves.csv" | tail -n +2 | wc -l)" -eq 0 ]
     [ "$(grep -c ',late-any,' "$OUT/one/halves.csv")" -gt 10 ]
     ! grep -q late-any "$OUT/one/ranks.csv" "$OUT/one/nodes.csv"
     [ "$(json .options.late.arrival)" = '"late-any"' ]
-    awk -F , '$NF ~ /^[0-9]+$/ && $NF != 100000 * $12 { print; bad = 1 } END { exit bad }' "$OUT/one/halves.csv"
+    awk -F , '$NF ~ /^[0-9]+$/ && $NF != 100000 * $12 { print; bad = 1 } END { exit bad }' \
+        "$OUT/one/halves.csv"
     judge is_about "$(cost_of barrier)" 1
     judge is_about "$(cost_of allreduce)" 1
     judge is_about "$(cost_of empty)" "$(share_alone)"

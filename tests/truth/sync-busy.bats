@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# Clocks are synchronised beside other work. No other suite may run then: two busy processes are what is tested, not more.
+# Clocks are synchronised beside other work. No other suite may run then: two busy processes are what is
+# tested, not more.
 
 load sync
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
-# Clocks whose truth is known are synchronised: those of one kernel, which agree, and the same made wrong by a known offset, drift or jump. Two
-# nodes are network namespaces of this machine, which talk over TCP and still have one kernel.
+# Clocks whose truth is known are synchronised: those of one kernel, which agree, and the same made wrong by a
+# known offset, drift or jump. Two nodes are network namespaces of this machine, which talk over TCP and still
+# have one kernel.
 
 load sync
 load two-nodes
@@ -11,8 +12,8 @@ probe_nodes() {
     two_nodes_run "$WORK" "$1" "$PROBE" "${@:2}" >"$ROWS" 2>"$ERR" 3>&-
 }
 
-# quietly BOUND PROBE...: a probe that other load has not disturbed, as far as its round trips say: every offset certain to BOUND ns, whatever
-# it is. Three attempts.
+# quietly BOUND PROBE...: a probe that other load has not disturbed, as far as its round trips say: every
+# offset certain to BOUND ns, whatever it is. Three attempts.
 quietly() {
     for _ in 1 2 3; do
         "${@:2}"
@@ -59,7 +60,8 @@ refused() {
     quietly 2000 probe 2 --method tree --fake-clock 1h,50ppm --later 1s
     all 'e(later_error_ns) < 10000'
     for method in linear ring; do
-        refused 'of rank 1 jumped by' probe 2 --method $method --fake-clock 0s,0ppm,100ms@400ms --later 800ms --check
+        refused 'of rank 1 jumped by' probe 2 --method $method --fake-clock 0s,0ppm,100ms@400ms \
+            --later 800ms --check
     done
 }
 
@@ -69,8 +71,9 @@ refused() {
 }
 
 @test "the residual tells how far a model is off after a while" {
-    # also of the rank that was compared with rank 0 by way of another. Jumps this small pass for another rate of the clock. Where the jump came before
-    # the model was made, there was nothing to tell, and it comes later
+    # also of the rank that was compared with rank 0 by way of another. Jumps this small pass for another rate
+    # of the clock. Where the jump came before the model was made, there was nothing to tell, and it comes
+    # later
     for s in 1.5 6; do
         probe 4 --fake-clock "1s,0ppm,300us@${s}s" --points 40 --span 100ms --later "${s/1.5/3}s" --check
         awk -F , 'NR > 1 && $9 * $9 < 1e10 * $1 * $1 { exit 1 }' "$ROWS" && break
@@ -92,7 +95,8 @@ median_drift_error() {
 }
 
 @test "a clock that has got another rate is believed, not its past" {
-    # between the runs, a jump this small passes for a change of rate: -1 ms in the gap of 1.5 s, some 400 ppm from one run to the other
+    # between the runs, a jump this small passes for a change of rate: -1 ms in the gap of 1.5 s, some 400 ppm
+    # from one run to the other
     quietly 2000 probe 2 --fake-clock 1s,50ppm,-1ms@1700ms --runs 2 --gap 1500ms
     all 'e(drift_ppm - true_drift_ppm) < 2'
 }
@@ -103,8 +107,10 @@ median_drift_error() {
         refused "clock 'monotonic' of rank 1 (jumped by [+-](9999[0-9]|10000[0-9])\\.|ran backwards by [0-9]+).* 1 more .*use the key clock=monotonic-raw of --starts" \
             probe 3 --every-rank --clock monotonic --fake-clock "1s,0ppm,$jump@1200ms" --runs 4 --gap 500ms
     done
-    refused "clock 'monotonic-raw' of rank 1 jumped by \\+(99|100)\\..* at fault" probe 2 --fake-clock 0s,0ppm,100us@400ms --span 2s
-    refused "of rank 1 jumped by \\+(9999[0-9]|10000[0-9])\\." probe 2 --fake-clock 0s,0ppm,100ms@1s --points 40 --span 100ms --later 1500ms --check
+    refused "clock 'monotonic-raw' of rank 1 jumped by \\+(99|100)\\..* at fault" probe 2 \
+        --fake-clock 0s,0ppm,100us@400ms --span 2s
+    refused "of rank 1 jumped by \\+(9999[0-9]|10000[0-9])\\." probe 2 --fake-clock 0s,0ppm,100ms@1s \
+        --points 40 --span 100ms --later 1500ms --check
 }
 
 @test "one rank, and ranks that share the clock of a node, exchange nothing; where clocks may differ each rank does" {
@@ -129,5 +135,6 @@ median_drift_error() {
 @test "of two nodes with two ranks each, one rank per node is measured for both" {
     probe_nodes 2 --runs 2 --check
     all 'is_measured == (rank == 2) && (exchanges > 0) == (rank == 2) && e(offset_ns) <= bound_ns'
-    awk -F , 'NR > 1 { key[$1] = $3 " " $5 " " $7 } END { exit !(key[0] == key[1] && key[2] == key[3]) }' "$ROWS"
+    awk -F , 'NR > 1 { key[$1] = $3 " " $5 " " $7 } END { exit !(key[0] == key[1] && key[2] == key[3]) }' \
+        "$ROWS"
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# What noiselab top shows of loads that are known: the generator's, at nine doses and rhythms at once, and one task among eleven others.
+# What noiselab top shows of loads that are known: the generator's, at nine doses and rhythms at once, and one
+# task among eleven others.
 
 load ../helpers
 
@@ -9,12 +10,14 @@ setup_file() {
     local level period i
     allowed_cpus
     cd "$WORK" || return
-    noiselab-top --once --interval 100ms --source cpu >/dev/null 2>why || { leave_out "cannot record context switches: $(cat why)" && return; }
+    noiselab-top --once --interval 100ms --source cpu >/dev/null 2>why ||
+        { leave_out "cannot record context switches: $(cat why)" && return; }
     # each under a name of its own: other tests have generators, too
     for level in 0.1 1 5; do
         for period in 10ms 100ms 1s; do
             cp "$BUILD/bin/noiselab-gen" "ng$level-$period"
-            "./ng$level-$period" --level "$level" --period "$period" --on "cpu:$last_cpu" --duration 16s --json >"gen$level-$period" 2>/dev/null 3>&- &
+            "./ng$level-$period" --level "$level" --period "$period" --on "cpu:$last_cpu" --duration 16s \
+                --json >"gen$level-$period" 2>/dev/null 3>&- &
         done
     done
     for i in 1 2 3 4 5 6 7 8 9 10 11; do
@@ -45,14 +48,16 @@ of() { jq -e --arg name "$1" ".tasks[] | select(.command == \$name) | $2" sample
 # is_delivered LEVEL-PERIOD: where waking costs more than a burst, the generator runs several of them at once
 is_delivered() { jq -e '.bursts_merged * 10 < .bursts_planned' "gen$1" >/dev/null; }
 
-# shown_within NAME SHARE: the generator's load by the sample against its own certificate. The kernel charges a task with its switches, too, which
-# lie outside of their records: some 30 us a burst on virtual machines whose timers trap.
+# shown_within NAME SHARE: the generator's load by the sample against its own certificate. The kernel charges
+# a task with its switches, too, which lie outside of their records: some 30 us a burst on virtual machines
+# whose timers trap.
 shown_within() {
     local delivered switches
     delivered=$(jq -e .level_delivered_percent "gen${1#ng}")
     switches=$(jq -e '.bursts_run * 40e-6 / (.elapsed_ns / 1e9) * 100' "gen${1#ng}")
     of "$1" .share_percent | awk -v delivered="$delivered" -v share="$2" -v switches="$switches" '
-        { print $1, delivered, switches; exit !($1 > delivered * (1 - share) - switches && $1 < delivered * (1 + share)) }'
+        { print $1, delivered, switches;
+            exit !($1 > delivered * (1 - share) - switches && $1 < delivered * (1 + share)) }'
 }
 
 @test "the generator's 0.1, 1 and 5 percent, each at three periods, are shown within 5 percent after ten seconds" {
@@ -62,7 +67,8 @@ shown_within() {
     judge jq -e '.lost_records < 100' sample
     for level in 0.1 1 5; do
         for period in 10ms 100ms 1s; do
-            is_delivered "$level-$period" || { echo "# $level % each $period cannot be delivered here" >&3 && continue; }
+            is_delivered "$level-$period" || { echo "# $level % each $period cannot be delivered here" >&3 &&
+                continue; }
             judge shown_within "ng$level-$period" 0.05
         done
     done
@@ -79,6 +85,8 @@ shown_within() {
 }
 
 @test "a task of 40 ms each second is found among eleven others, by its process, in the first rows of what is no generator" {
-    jq -e --argjson pid "$(cat known)" '[.tasks[] | select(.command | test("^(other|bench-known)"))] | length == 12 and (.[:3] | any(.pid == $pid))' sample
+    jq -e --argjson pid "$(cat known)" \
+        '[.tasks[] | select(.command | test("^(other|bench-known)"))] | length == 12 and
+        (.[:3] | any(.pid == $pid))' sample
     judge of bench-known '(.share_percent - 4 | fabs) < 0.3'
 }

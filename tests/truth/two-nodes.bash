@@ -1,4 +1,5 @@
-# For tests on two nodes, which are network namespaces of this machine: they are up for the whole file, and have their files in $WORK.
+# For tests on two nodes, which are network namespaces of this machine: they are up for the whole file, and
+# have their files in $WORK.
 
 TESTS="$BATS_TEST_DIRNAME/.."
 source "$TESTS/two-nodes.sh"
