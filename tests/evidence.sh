@@ -1,8 +1,8 @@
 #!/bin/sh
-# evidence.sh page: docs/evidence.md, from the rows in docs/evidence, on stdout. evidence.sh run SECONDS
-# [NAME...]: the proofs of these names, or all of them, go on where they stand; each has its share of SECONDS
-# (0: until it is done). Whatever ends, its rows stay. Status 1 if a command failed otherwise than by its
-# time.
+# evidence.sh page: docs/evidence.md, from the rows in docs/evidence, on stdout.
+# evidence.sh run SECONDS [NAME...]: the proofs of these names, or all of them, go on where they stand; each has
+# its share of SECONDS (0: until it is done). Whatever ends, its rows stay. Status 1 if a command failed otherwise
+# than by its time.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 LC_ALL=C
