@@ -10,8 +10,8 @@
 
 static const struct timespec nap = {.tv_nsec = 100000};
 
-/* Whether a half's dose follows from the options alone; of other patterns the generator says how much it was.
- */
+/* Whether a half's dose follows from the options alone; of other patterns the generator says how
+ * much it was. */
 static int is_periodic(const struct nd_options *o, const struct nd_arm *arm) {
     return strcmp(o->patterns[arm->pattern], "periodic") == 0;
 }
@@ -287,7 +287,8 @@ static int64_t tell_progress(void *progress, int64_t now_ns) { return nd_progres
  *      empties caches, and an arm that is already on still runs the same operations meanwhile.
  *   3. The kernel's accounts (steal, quota, agent, counters) are read, after the switch so that they do not
  *      hold it, and before the dose so that they hold all of it.
- *   4. The leader draws the dose and tells the generator, as late as possible: its bursts are due from now on.
+ *   4. The leader draws the dose and tells the generator, as late as possible: its bursts are due from now
+ * on.
  *   5. All nodes wait for each other, so that none times an operation while another one still switches.
  *   6. A few operations run without being timed: they fetch what the steps before have pushed out of caches.
  *   7. The loop. Between the marks of LIKWID's region and of the dose stands nothing else.

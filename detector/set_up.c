@@ -10,8 +10,9 @@
     (UINT64_C(1) << 40) /* streams of the seed that draw the phase of the noise, one per node ... */
 #define COMMON_PHASE_STREAM (PHASE_STREAM - 1) /* ... and one for all */
 #define ALGORITHM_STREAM    (PHASE_STREAM - 2) /* in which order communicators are made */
-#define SKIP_STREAM         (UINT64_C(1) << 41) /* where patterns that go on from half to half begin, one per node \
-                                                 */
+#define SKIP_STREAM                                                                                          \
+    (UINT64_C(1) << 41) /* where patterns that go on from half to half begin, one per node                   \
+                         */
 
 enum { STEPS_OF_A_HALF = 100 }; /* its length is then known to 1 % */
 #define COARSEST_NS 1e5         /* of launches without halves */

@@ -8,9 +8,7 @@
 
 enum { TAG_COLLECT = 11, TAG_ASK = 12 };
 
-/* ---- what checks call
- * ----------------------------------------------------------------------------------------------------------------
- */
+/* ---- what checks call ---- */
 
 struct nx_row nx_row(const char *variant) {
     struct nx_row row = {.sd = NAN,
@@ -142,9 +140,7 @@ int nx_lacks_memory(struct nx_run *r, int64_t bytes, char reason[NX_REASON_BYTES
                     (long long)(bytes >> 20), r->team.n_node_ranks, r->team.rank);
 }
 
-/* ---- files
- * ---------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- files ---- */
 
 static int node_of(const struct nx_run *r, int rank) { return rank < 0 ? -1 : r->node_of[rank]; }
 static const char *host_of(const struct nx_run *r, int node) { return node < 0 ? NULL : r->hosts[node].host; }
@@ -204,9 +200,7 @@ static int write_launch(struct nx_run *r) {
     return nd_files_launch_json(&r->record->files, r->launch);
 }
 
-/* ---- setting up
- * ----------------------------------------------------------------------------------------------------------------------
- */
+/* ---- setting up ---- */
 
 enum { BOOT_ID_BYTES = 40 };
 static int compare_boot_ids(const void *a, const void *b) { return strncmp(a, b, BOOT_ID_BYTES); }
@@ -330,9 +324,7 @@ static int set_up(struct nx_run *r) {
     return nd_team_agree(&r->team, failed ? ND_FLAG_RECORD : 0) ? -1 : 0;
 }
 
-/* ---- running
- * -------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- running ---- */
 
 static void say_status(struct nx_run *r, const struct nx_task *t) {
     if (r->launch)

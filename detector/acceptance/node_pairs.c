@@ -69,9 +69,7 @@ static struct turn turn_of(const struct nx_run *r, const struct turns *n, int i)
     return between(r, i - n->n_alone, -1, "between-at-once");
 }
 
-/* ---- a pair
- * --------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- a pair ---- */
 
 /* Batches of how many exchanges fill the time; the first rank finds it, and both know. */
 static void find_length(const struct nx_link *l, const struct nx_pair_figure *f, int64_t slice_ns, int is_new,

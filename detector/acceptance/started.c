@@ -3,8 +3,9 @@
 enum { PILOT_STARTS = 4, CHUNKS = 16, LEAST_CHUNK = 4, WARM_UP = 2, MEETINGS = 8, LEAST_POINTS = 16 };
 #define PLAN_NS       INT64_C(500000000) /* how long looking for the slot may take */
 #define SYNC_EVERY_NS INT64_C(10000000000)
-#define SYNC_SHARE    50 /* clocks are synchronised anew after so many times what it takes, if that is longer \
-                          */
+#define SYNC_SHARE                                                                                           \
+    50 /* clocks are synchronised anew after so many times what it takes, if that is longer                  \
+        */
 #define PILOT_NS       INT64_C(100000000)
 #define GUARD_NS       INT64_C(20000000000) /* a wait that is longer means that a clock jumped */
 #define UNSYNCHRONISED "the ranks' starts could not be synchronised: see what was said on stderr"
@@ -135,8 +136,8 @@ int nx_started_open(struct nx_run *r, struct nx_task *t, struct nx_started *s,
 int nx_started_run(struct nx_run *r, struct nx_started *s, int64_t slice_ns, int least,
                    char reason[NX_REASON_BYTES]) {
     nd_starter_keep_in_step(r->starter);
-    /* how long a start takes is not known before the first time; where it is long that time is all there is
-     */
+    /* how long a start takes is not known before the first time; where it is long that time is all
+     * there is */
     if (s->start_ns == 0) {
         if (run_starts(r, s, PILOT_STARTS, PILOT_NS, reason)) return -1;
         if (PILOT_STARTS >= least && s->start_ns * PILOT_STARTS > (double)slice_ns) {

@@ -13,8 +13,9 @@
 #define GROWN_FACTOR     2  /* synchronise anew when the residual has grown by this and GROWN_NS */
 #define GROWN_NS         500
 #define ROUND_LATE_SHARE 0.01 /* round: the deadline moves away until fewer starts are late */
-#define SETTLE_NS        20e6 /* a stage that looks for a slot is about this long, where that holds enough starts \
-                               */
+#define SETTLE_NS                                                                                            \
+    20e6 /* a stage that looks for a slot is about this long, where that holds enough starts                 \
+          */
 enum { BROADCASTS = 200, LEAST_BROADCASTS = 20 };
 enum {
     SETTLE_STARTS = 256,

@@ -206,9 +206,7 @@ static void take_points(struct nd_sync *s, struct nd_exchange *points) {
     }
 }
 
-/* ---- fits
- * ----------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- fits ---- */
 
 NL_ORDER_BY(compare_rtt, struct nd_exchange, rtt_ns)
 
@@ -415,9 +413,7 @@ enum {
     SHARED_LOOKS = 3
 }; /* the residual: so many walks, of each the best of so many exchanges */
 
-/* ---- who shares a clock
- * --------------------------------------------------------------------------------------------------------------
- */
+/* ---- who shares a clock ---- */
 
 /* Whether the ranks' readings may come from one clock: what is read before a barrier is no later than what is
  * read after it. Finds clocks that differ by more than a barrier lasts (time namespaces, processors out of

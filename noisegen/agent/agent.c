@@ -13,7 +13,14 @@ void na_warn(struct na_agent *a, const char *format, ...) {
 
 /* By the option that was given; without another one it is scraped. */
 static const struct na_way *choose_way(const struct na_options *o) {
-    int is_given[] = {o->cmd != NULL, o->pid != 0, o->cgroup != NULL, o->unit != NULL, o->on != NULL, o->settings != NULL, 1}, i = 0;
+    int is_given[] = {o->cmd != NULL,
+                      o->pid != 0,
+                      o->cgroup != NULL,
+                      o->unit != NULL,
+                      o->on != NULL,
+                      o->settings != NULL,
+                      1},
+        i = 0;
     while (!is_given[i]) i++;
     return na_ways[i];
 }
@@ -24,7 +31,8 @@ static void choose_name(struct na_agent *a) {
     struct nl_stat s;
     if (o->name) snprintf(a->name, sizeof a->name, "%s", o->name);
     else if (o->unit) snprintf(a->name, sizeof a->name, "%.*s", (int)strcspn(o->unit, "."), o->unit);
-    else if (o->pid || o->cgroup) snprintf(a->name, sizeof a->name, "%s", nl_stat_read(a->root.pid, &s) ? "agent" : s.name);
+    else if (o->pid || o->cgroup)
+        snprintf(a->name, sizeof a->name, "%s", nl_stat_read(a->root.pid, &s) ? "agent" : s.name);
     else if (o->on) na_command_name(&a->on, a->name, sizeof a->name);
     else if (!o->cmd) snprintf(a->name, sizeof a->name, o->settings ? "setting" : "scrape");
     /* it stands in CSV files */
@@ -53,7 +61,8 @@ static void note_death(struct na_agent *a, const char *why, const char *when) {
     if (!a->way->members) return;
     a->way->members(a);
     if (a->set.n == 0) return;
-    na_warn(a, "%d of its processes survived (process %d), and run in both conditions from then on", a->set.n, (int)a->set.p[0].pid);
+    na_warn(a, "%d of its processes survived (process %d), and run in both conditions from then on", a->set.n,
+            (int)a->set.p[0].pid);
 }
 
 int na_agent_look(struct na_agent *a, const char *when, char *reason, int size) {
@@ -80,7 +89,8 @@ void na_agent_begin(struct na_agent *a) {
     if (!a->way->members) return;
     a->way->members(a);
     na_figures_begin(&a->figures, &a->set);
-    na_cpu_begin(&a->cpu, &a->set); /* last, and first at the end: this is what is compared with the ranks' side */
+    /* last, and first at the end: this is what is compared with the ranks' side */
+    na_cpu_begin(&a->cpu, &a->set);
 }
 
 void na_agent_end(struct na_agent *a, struct nl_agent_account *account) {
@@ -88,7 +98,8 @@ void na_agent_end(struct na_agent *a, struct nl_agent_account *account) {
     if (!a->way->members) return;
     na_cpu_end(&a->cpu, &a->set, counts);
     a->way->members(a);
-    if (a->cpu.row && !a->cpu.row->counts_children) na_cpu_end(&a->cpu, &a->set, counts); /* with the new ones */
+    /* with the new ones */
+    if (a->cpu.row && !a->cpu.row->counts_children) na_cpu_end(&a->cpu, &a->set, counts);
     account->cpu_ns = counts[NA_CPU_NS];
     na_figures_end(&a->figures, &a->set, account);
     if (!a->cpu.row && a->set.n == 0) account->cpu_ns = 0; /* not there at all */
@@ -104,7 +115,8 @@ void na_agent_restore(struct na_agent *a, char *left, int size) {
     if (na_undo_all(a->undo, problem, sizeof problem)) {
         na_warn(a, "%s", problem);
         nl_say(left, size, "not as it was found: %s", problem);
-    } else if (a->died[0] || (was_running && !a->way->lives(a, ignored, sizeof ignored))) nl_say(left, size, "ended by itself");
+    } else if (a->died[0] || (was_running && !a->way->lives(a, ignored, sizeof ignored)))
+        nl_say(left, size, "ended by itself");
     else if (a->options->on && a->is_on < 0) nl_say(left, size, "as it was found: it was not switched");
     else if (a->options->on && a->options->found == NA_FOUND_UNKNOWN)
         nl_say(left, size, "off, switched by --agent-off (how it was before is not known: --agent-found)");

@@ -1,4 +1,5 @@
-/* The agent: what is switched, how, and what is known about it. Ways to switch are rows of a table (ways.c), one small file each. */
+/* The agent: what is switched, how, and what is known about it. Ways to switch are rows of a table (ways.c),
+ * one small file each. */
 #pragma once
 
 #include "common/page/nl_agent.h"
@@ -6,9 +7,10 @@
 #include "noisegen/agent/spawn.h"
 #include "noisegen/agent/undo.h"
 
-/* ---- cpu.c: the agent's CPU time between two moments: a table of sources, best first. Reading must not make the agent dearer: counters
- * on its threads cost some 1.3 us per context switch, which is a quarter of what collectd uses at 0.1 s, so they are taken only for agents
- * that start processes, whose CPU time nothing else gives exactly ---- */
+/* ---- cpu.c: the agent's CPU time between two moments: a table of sources, best first. Reading must not make
+ * the agent dearer: counters on its threads cost some 1.3 us per context switch, which is a quarter of what
+ * collectd uses at 0.1 s, so they are taken only for agents that start processes, whose CPU time nothing else
+ * gives exactly ---- */
 
 enum na_cpu_count { NA_CPU_NS, NA_CPU_SWITCHES, NA_CPU_MIGRATIONS, NA_CPU_COUNTS };
 
@@ -26,22 +28,26 @@ struct na_cpu {
 
 struct na_cpu_source {
     const char *name, *help;
-    int counts_children; /* also those that begin and end between two readings, to the ns (or as fine as it counts) */
+    int counts_children; /* also those that begin and end between two readings, to the ns (or as fine as it
+                            counts) */
     int adds_cost;       /* to the agent itself */
     /* Whether it works for these processes, by trying; counts from now on. 0, -1. */
     int (*open)(struct na_cpu *c, const struct na_set *set);
-    /* Totals since some moment, at the begin or the end of a stretch; what is not known is left alone. 0, -1. */
+    /* Totals since some moment, at the begin or the end of a stretch; what is not known is left
+     * alone. 0, -1. */
     int (*read)(struct na_cpu *c, const struct na_set *set, int is_begin, int64_t totals[NA_CPU_COUNTS]);
 };
 
 extern const struct na_cpu_source *const na_cpu_sources[]; /* best first; ends with NULL */
 
-/* Opens the best source for these processes, which should stand still or have just been started, so that no thread is missed.
- * starts_processes: whether the agent is known to start short-lived ones; 0: a source that adds cost is not taken. */
+/* Opens the best source for these processes, which should stand still or have just been started, so that no
+ * thread is missed. starts_processes: whether the agent is known to start short-lived ones; 0: a source that
+ * adds cost is not taken. */
 void na_cpu_open(struct na_cpu *c, const struct na_set *set, int starts_processes);
 void na_cpu_close(struct na_cpu *c);
 
-/* Before the calling thread starts the process, so that nothing of it is missed. 0, -1: na_cpu_open afterwards. */
+/* Before the calling thread starts the process, so that nothing of it is missed. 0, -1: na_cpu_open
+ * afterwards. */
 int na_cpu_open_child(struct na_cpu *c);
 
 void na_cpu_begin(struct na_cpu *c, const struct na_set *set);
@@ -49,14 +55,15 @@ void na_cpu_begin(struct na_cpu *c, const struct na_set *set);
 /* What was counted since the begin; -1 unknown. */
 void na_cpu_end(struct na_cpu *c, const struct na_set *set, int64_t counts[NA_CPU_COUNTS]);
 
-/* ---- freeze.c: freezing the processes of an agent and thawing them again: a table of freezers, of which the first that the machine allows
- * is used. What is frozen stands in the undo record before it is frozen ---- */
+/* ---- freeze.c: freezing the processes of an agent and thawing them again: a table of freezers, of which the
+ * first that the machine allows is used. What is frozen stands in the undo record before it is frozen ---- */
 
 struct na_freeze {
     const struct na_freezer *row; /* NULL: not prepared */
     struct na_undo *undo;
     struct na_set *set;       /* the agent's processes; grows */
-    char given[PATH_MAX];     /* an existing cgroup that is the agent, full path; "": the agent is a tree of processes */
+    char given[PATH_MAX];     /* an existing cgroup that is the agent, full path; "": the agent is a tree of
+                                 processes */
     char directory[PATH_MAX]; /* the frozen cgroup; "" for signals */
     char reason[512];         /* why not a better freezer; "" when the first one is used */
     int64_t timeout_ns;
@@ -65,9 +72,11 @@ struct na_freeze {
 /* A row of the table. */
 struct na_freezer {
     const char *name, *help;
-    /* Whether this one can be used here: tried, not guessed, and without freezing; own 0: on the cgroup given. With is_trial nothing is
-     * left changed. 0, -1 with a line in `reason`; -2: found frozen, which is not a matter of the freezer. */
-    int (*prepare)(struct na_freeze *f, const struct na_freezer *row, int own, int is_trial, char *reason, int reason_size);
+    /* Whether this one can be used here: tried, not guessed, and without freezing; own 0: on the cgroup
+     * given. With is_trial nothing is left changed. 0, -1 with a line in `reason`; -2: found frozen, which is
+     * not a matter of the freezer. */
+    int (*prepare)(struct na_freeze *f, const struct na_freezer *row, int own, int is_trial, char *reason,
+                   int reason_size);
     /* Returns when every thread stands still. 0, -1 with a line in `reason`: then nothing is frozen. */
     int (*freeze)(struct na_freeze *f, char *reason, int reason_size);
     /* Of cgroups: which hierarchy, and the file that says and takes the state. Not required. */
@@ -76,8 +85,8 @@ struct na_freezer {
 
 extern const struct na_freezer *const na_freezers[]; /* best first; ends with NULL */
 
-/* Chooses the freezer: moves the processes into a cgroup of ours where that is the way. With is_trial: only tries.
- * Refuses processes that stand still already. All: 0, -1 with a line in `reason`. */
+/* Chooses the freezer: moves the processes into a cgroup of ours where that is the way. With is_trial: only
+ * tries. Refuses processes that stand still already. All: 0, -1 with a line in `reason`. */
 int na_freeze_prepare(struct na_freeze *f, int is_trial, char *reason, int reason_size);
 int na_freeze_freeze(struct na_freeze *f, char *reason, int reason_size);
 int na_freeze_thaw(struct na_freeze *f, char *reason, int reason_size);
@@ -85,13 +94,15 @@ int na_freeze_thaw(struct na_freeze *f, char *reason, int reason_size);
 /* The agent's processes now, into f->set: pruned, and with those that came meanwhile. */
 void na_freeze_members(struct na_freeze *f);
 
-/* ---- watch.c: one thread, asleep in poll(): does the owner live, what does the agent write, is the record of switches half full ---- */
+/* ---- watch.c: one thread, asleep in poll(): does the owner live, what does the agent write, is the record
+ * of switches half full ---- */
 
 enum { NA_LOG_BYTES = 1 << 20, NA_WATCH_FDS = 1024, NA_LINE_BYTES = 200 };
 
 struct na_watch {
     struct nl_agent *page; /* closed when the owner dies */
-    int owner_fd;          /* pidfd; -1: the kernel has none, and the owner's death is seen with the next command only */
+    int owner_fd; /* pidfd; -1: the kernel has none, and the owner's death is seen with the next command only
+                   */
     int pipe[2];           /* the agent's output: [1] is handed to what is started */
     int wake_fd;           /* eventfd: looks at everything anew */
     int null_fd;
@@ -122,7 +133,8 @@ int na_watch_log(struct na_watch *w, const char *path);
 /* Takes in what was written until now; what comes next counts as said by another program. */
 void na_watch_listen(struct na_watch *w);
 
-/* The last line written since then, printable; "" when there was none, or more output than is looked at for it. */
+/* The last line written since then, printable; "" when there was none, or more output than is looked at for
+ * it. */
 void na_watch_last_line(struct na_watch *w, char *text, int size);
 
 /* Makes the thread look at `extra` anew. */
@@ -131,11 +143,16 @@ void na_watch_again(struct na_watch *w);
 /* Ends the thread, having taken in what was written. */
 void na_watch_close(struct na_watch *w);
 
-/* ---- figures.c: what /proc counts for the agent besides CPU time, as differences between two moments ---- */
+/* ---- figures.c: what /proc counts for the agent besides CPU time, as differences between two
+ * moments ---- */
 
 struct na_thread { pid_t tid; int64_t voluntary, involuntary, runs, migrations; };
 
-struct na_bytes { pid_t pid; uint64_t dead_children_faults; int64_t read_bytes, written_bytes; /* -1: not permitted */ };
+struct na_bytes {
+    pid_t pid;
+    uint64_t dead_children_faults;
+    int64_t read_bytes, written_bytes; /* -1: not permitted */
+};
 
 struct na_moment {
     struct na_thread *threads; /* by tid */
@@ -150,8 +167,8 @@ struct na_figures {
     int starts_processes; /* processes of it began or ended in some half so far */
 };
 
-/* Reads about four small files per thread, some 20 us each. Threads and processes that began and ended in between are not seen; what is
- * unknown is -1 in the account. */
+/* Reads about four small files per thread, some 20 us each. Threads and processes that began and ended in
+ * between are not seen; what is unknown is -1 in the account. */
 void na_figures_begin(struct na_figures *f, const struct na_set *set);
 void na_figures_end(struct na_figures *f, const struct na_set *set, struct nl_agent_account *account);
 void na_figures_free(struct na_figures *f);
@@ -176,13 +193,15 @@ struct na_agent {
     cpu_set_t cpus;                  /* where a started command may run */
     int out_fd;                      /* its output; -1: thrown away */
     struct na_watch *watch;          /* takes the output in; NULL: nobody does */
-    const struct na_set *beside;     /* processes of another agent, which are not this one's; NULL: there is none */
-    pid_t not_agent[2];              /* children of ours that are not the agent: guardian, scrape under way. 0: none */
+    const struct na_set
+        *beside; /* processes of another agent, which are not this one's; NULL: there is none */
+    /* children of ours that are not the agent: guardian, scrape under way. 0: none */
+    pid_t not_agent[2];
     pthread_mutex_t *children;       /* held while one of them is started */
     const _Atomic uint32_t *stop;    /* not 0: whatever takes long is to end; NULL: never */
     int is_on;                       /* -1: not known */
     int is_held;                     /* placed: what `place` did has to be undone */
-    int is_daemon;                   /* the started command has ended with status 0, and its children live on */
+    int is_daemon; /* the started command has ended with status 0, and its children live on */
     char died[NA_REASON_BYTES];      /* how it ended by itself; "": it did not */
     /* accounts */
     struct na_cpu cpu;
@@ -197,8 +216,10 @@ struct na_way {
     const char *name;
     const char *option; /* without dashes: the one that chooses this way */
     const char *help;
-    int has_arms; /* what is switched on is one of several: `on` is called for each, also from one to the other */
-    /* Finds the agent and checks that it can be switched here; leaves nothing changed. Required. All: 0, -1 with a line in `reason`. */
+    int has_arms; /* what is switched on is one of several: `on` is called for each, also from one to the
+                     other */
+    /* Finds the agent and checks that it can be switched here; leaves nothing changed. Required. All: 0, -1
+     * with a line in `reason`. */
     int (*check)(struct na_agent *a, char *reason, int size);
     /* Takes hold of it; leaves its state as it is. Not required. */
     int (*place)(struct na_agent *a, char *reason, int size);
@@ -207,7 +228,8 @@ struct na_way {
     int (*off)(struct na_agent *a, char *reason, int size);
     /* Brings a->set up to date. Not required: no processes are known. */
     void (*members)(struct na_agent *a);
-    /* Whether an agent that is on still is what it was; 0 it has ended, with a line in `reason`. Not required. */
+    /* Whether an agent that is on still is what it was; 0 it has ended, with a line in `reason`. Not
+     * required. */
     int (*lives)(struct na_agent *a, char *reason, int size);
 };
 
@@ -226,7 +248,8 @@ int na_agent_place(struct na_agent *a, char *reason, int size);
 /* Switches on (1) or off (0), unless it is so already. Returns enum nl_agent_status. */
 int na_agent_switch(struct na_agent *a, int on, char *reason, int size);
 
-/* Whether an agent that should be on has ended: NL_AGENT_DIED with a line in `reason`, else NL_AGENT_DONE. Sticky. */
+/* Whether an agent that should be on has ended: NL_AGENT_DIED with a line in `reason`, else NL_AGENT_DONE.
+ * Sticky. */
 int na_agent_look(struct na_agent *a, const char *when, char *reason, int size);
 
 void na_agent_begin(struct na_agent *a);

@@ -1,4 +1,5 @@
-/* The command line of noiselab-agent. argv is parsed once, here; everything else gets this structure, const. */
+/* The command line of noiselab-agent. argv is parsed once, here; everything else gets this
+ * structure, const. */
 #pragma once
 
 #include "noisegen/agent/setting.h"
@@ -43,7 +44,8 @@ struct na_lists {
  * @return 1 go on, 0 everything was done (--help, --version, lists), -1 usage error, said. */
 int na_options_parse(int argc, char **argv, const struct na_lists *lists, struct na_options *options);
 
-/* The same for words that the detector was given to hand on: they say what the agent is and how it is switched, and nothing else.
+/* The same for words that the detector was given to hand on: they say what the agent is and how it is
+ * switched, and nothing else.
  * @param words  receives each option that was given once, `--name=value` or `--name`; owned by the process.
  * @return how many, -1 after a message. */
 int na_options_take(int argc, char **argv, struct na_options *options, const char **words, int most);

@@ -18,8 +18,11 @@ static int take_thread(void *context, pid_t tid) {
     struct na_thread *thread = &m->threads[m->n_threads];
     snprintf(path, sizeof path, "/proc/%d/task/%d/status", (int)t->pid, (int)tid);
     if (nl_read(path, text, sizeof text) <= 0) return 0;
-    *thread = (struct na_thread){.tid = tid, .voluntary = value_of(text, "\nvoluntary_ctxt_switches"),
-                                 .involuntary = value_of(text, "nonvoluntary_ctxt_switches"), .runs = -1, .migrations = -1};
+    *thread = (struct na_thread){.tid = tid,
+                                 .voluntary = value_of(text, "\nvoluntary_ctxt_switches"),
+                                 .involuntary = value_of(text, "nonvoluntary_ctxt_switches"),
+                                 .runs = -1,
+                                 .migrations = -1};
     snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)t->pid, (int)tid);
     if (nl_read(path, text, sizeof text) > 0) {
         long long runs;
@@ -61,7 +64,8 @@ static void take(struct na_moment *m, const struct na_set *set) {
 
 void na_figures_begin(struct na_figures *f, const struct na_set *set) { take(&f->begin, set); }
 
-/* Adds now - before to a sum that stays -1 once something is unknown; a number that was not there before began at 0. */
+/* Adds now - before to a sum that stays -1 once something is unknown; a number that was not there before
+ * began at 0. */
 static void add(int64_t *sum, int64_t now, int64_t before) {
     if (*sum < 0 || now < 0 || before < 0) *sum = -1;
     else *sum += now > before ? now - before : 0;

@@ -11,29 +11,32 @@ static int print_agent(const struct na_options *o, const struct na_agent *a) {
     const struct na_freezer *freezer = a->freeze.row;
     const char *why = freezer && a->freeze.reason[0] ? a->freeze.reason : NULL;
     if (!o->is_json) {
-        printf("agent %s, switched by: %s%s%s%s%s", a->name, a->way->name, freezer ? ", frozen by: " : "", freezer ? freezer->name : "",
-               why ? " because of " : "", why ? why : "");
+        printf("agent %s, switched by: %s%s%s%s%s", a->name, a->way->name, freezer ? ", frozen by: " : "",
+               freezer ? freezer->name : "", why ? " because of " : "", why ? why : "");
         if (freezer) printf(", %d process%s", a->set.n, a->set.n == 1 ? "" : "es");
         if (o->scrape) printf(", scraped every %.6g s", (double)o->scrape_period_ns / 1e9);
         return putchar('\n') == EOF ? -1 : 0;
     }
-    json_t *json = json_pack(
-        "{s:i, s:s, s:s, s:s, s:s?, s:s?, s:o, s:o}", "schema", 1, "program", "noiselab-agent", "agent", a->name, "way", a->way->name,
-        "freezer", freezer ? freezer->name : NULL, "freezer_reason", why, "processes",
-        freezer ? json_integer(a->set.n) : json_null(), "scrape_period_ns", o->scrape ? json_integer(o->scrape_period_ns) : json_null());
+    json_t *json =
+        json_pack("{s:i, s:s, s:s, s:s, s:s?, s:s?, s:o, s:o}", "schema", 1, "program", "noiselab-agent",
+                  "agent", a->name, "way", a->way->name, "freezer", freezer ? freezer->name : NULL,
+                  "freezer_reason", why, "processes", freezer ? json_integer(a->set.n) : json_null(),
+                  "scrape_period_ns", o->scrape ? json_integer(o->scrape_period_ns) : json_null());
     int failed = !json || json_dumpf(json, stdout, JSON_COMPACT) || putchar('\n') == EOF || fflush(stdout);
     json_decref(json);
     return failed ? nl_error("--json: the agent's name is not UTF-8, or it cannot be written") : 0;
 }
 
-/* A command is started for a second: one that cannot work says so now, and not first in a launch. 0, -1 with a line in `reason`. */
+/* A command is started for a second: one that cannot work says so now, and not first in a launch. 0, -1 with
+ * a line in `reason`. */
 static int try_command(struct na_agent *a, char *reason, int size) {
     int64_t end_ns = nl_mono_ns() + TRIAL_NS;
     char last[NA_REASON_BYTES];
     if (na_agent_place(a, reason, size) || na_agent_switch(a, 1, reason, size)) return -1;
     struct pollfd end = {.fd = nl_pidfd(a->root.pid), .events = POLLIN};
     /* one that goes into the background has ended, and lives */
-    for (int64_t left_ns = TRIAL_NS; left_ns > 0 && a->way->lives(a, reason, size); left_ns = end_ns - nl_mono_ns())
+    for (int64_t left_ns = TRIAL_NS; left_ns > 0 && a->way->lives(a, reason, size);
+         left_ns = end_ns - nl_mono_ns())
         poll(&end, !a->is_daemon, (int)(left_ns / 1000000) + 1);
     if (end.fd >= 0) close(end.fd);
     int status = na_agent_look(a, "within a second of its start", reason, size);
@@ -69,10 +72,14 @@ static int dry_run(const struct na_options *o) {
 }
 
 static int print_list(const char *what) {
-    int is_ways = strcmp(what, "ways") == 0, is_freezers = strcmp(what, "freezers") == 0, is_accounts = strcmp(what, "accounts") == 0;
-    for (const struct na_way *const *w = na_ways; is_ways && *w; w++) printf("%-10s --%s: %s\n", (*w)->name, (*w)->option, (*w)->help);
-    for (const struct na_freezer *const *f = na_freezers; is_freezers && *f; f++) printf("%-10s %s\n", (*f)->name, (*f)->help);
-    for (const struct na_cpu_source *const *c = na_cpu_sources; is_accounts && *c; c++) printf("%-10s %s\n", (*c)->name, (*c)->help);
+    int is_ways = strcmp(what, "ways") == 0, is_freezers = strcmp(what, "freezers") == 0,
+        is_accounts = strcmp(what, "accounts") == 0;
+    for (const struct na_way *const *w = na_ways; is_ways && *w; w++)
+        printf("%-10s --%s: %s\n", (*w)->name, (*w)->option, (*w)->help);
+    for (const struct na_freezer *const *f = na_freezers; is_freezers && *f; f++)
+        printf("%-10s %s\n", (*f)->name, (*f)->help);
+    for (const struct na_cpu_source *const *c = na_cpu_sources; is_accounts && *c; c++)
+        printf("%-10s %s\n", (*c)->name, (*c)->help);
     return is_ways || is_freezers || is_accounts ? 0 : -1;
 }
 

@@ -19,7 +19,9 @@ struct na_process na_process_of(pid_t pid) {
 }
 
 /* A zombie whose other threads go on is not gone: its first thread has ended, that is all. */
-static int is_gone(const struct nl_stat *s) { return s->state == 'X' || (s->state == 'Z' && s->n_threads <= 1); }
+static int is_gone(const struct nl_stat *s) {
+    return s->state == 'X' || (s->state == 'Z' && s->n_threads <= 1);
+}
 
 static int is_shortage(int error) { return error == EMFILE || error == ENFILE || error == ENOMEM; }
 
@@ -42,7 +44,8 @@ int na_is_ancestor(pid_t pid) {
 int na_process_signal(struct na_process p, int signal) {
     /* the descriptor holds on to one process: what is checked after it was opened is what gets the signal */
     int fd = nl_pidfd(p.pid);
-    /* letting one run that was stopped must not fail for want of a descriptor; what runs already does not mind */
+    /* letting one run that was stopped must not fail for want of a descriptor; what runs already does not
+     * mind */
     if (fd < 0 && errno != ENOSYS && !(signal == SIGCONT && is_shortage(errno))) return -1;
     int rc = -1, lives = na_process_lives(p);
     errno = ESRCH;

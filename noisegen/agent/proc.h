@@ -1,4 +1,5 @@
-/* What /proc says about processes. Pids are used again, so a process is known by its pid and the moment of its start. */
+/* What /proc says about processes. Pids are used again, so a process is known by its pid and the moment of
+ * its start. */
 #pragma once
 
 #include "common/sys/nl_stat.h"
@@ -6,15 +7,19 @@
 
 struct na_process {
     pid_t pid;
-    uint64_t start_ticks; /* since boot, in the kernel's ticks of 10 ms; differs between two processes that had the same pid */
+    uint64_t start_ticks; /* since boot, in the kernel's ticks of 10 ms; differs between two processes that
+                             had the same pid */
 };
 
-static inline int na_is_same(struct na_process a, struct na_process b) { return a.pid == b.pid && a.start_ticks == b.start_ticks; }
+static inline int na_is_same(struct na_process a, struct na_process b) {
+    return a.pid == b.pid && a.start_ticks == b.start_ticks;
+}
 
 /* The process with this pid now; start_ticks 0 when there is none. */
 struct na_process na_process_of(pid_t pid);
 
-/* Whether it still is this process, and not a zombie. One that cannot be looked at, for want of descriptors or memory, counts as living. */
+/* Whether it still is this process, and not a zombie. One that cannot be looked at, for want of descriptors
+ * or memory, counts as living. */
 int na_process_lives(struct na_process process);
 
 /* 1 when `pid` is the calling process or one of its ancestors. */

@@ -46,7 +46,8 @@ static void *live(void *argument) {
         int64_t due_ns = nl_mono_ns();
         while (order & 1 && atomic_load(&s->order) == order) {
             scrape(s, order);
-            for (due_ns += s->period_ns; due_ns < nl_mono_ns(); due_ns += s->period_ns) atomic_fetch_add(&s->n_skipped, 1);
+            for (due_ns += s->period_ns; due_ns < nl_mono_ns(); due_ns += s->period_ns)
+                atomic_fetch_add(&s->n_skipped, 1);
             nl_futex_wait(&s->order, order, due_ns);
         }
     }
@@ -72,7 +73,8 @@ static int try_out(struct na_scraper *s, int64_t deadline_ns, const _Atomic uint
     return 0;
 }
 
-int na_scraper_start(struct na_scraper *s, int until_success, int64_t timeout_ns, const _Atomic uint32_t *stop, char *reason, int size) {
+int na_scraper_start(struct na_scraper *s, int until_success, int64_t timeout_ns,
+                     const _Atomic uint32_t *stop, char *reason, int size) {
     char how[64];
     if (atomic_load(&s->order) & 1) return 0;
     if (until_success && try_out(s, nl_mono_ns() + timeout_ns, stop)) {

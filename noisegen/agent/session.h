@@ -31,7 +31,8 @@ void na_who_end(struct na_who *w, struct nl_agent_account *account);
 /* Writes tasks.HOST.csv (by rename), and with `all` bursts.HOST.trace. 0, -1 with a line in `reason`. */
 int na_who_write(struct na_who *w, int all, char *reason, int size);
 
-/* ---- scraper.c: runs a command once per period while it is on, on CPUs of its own, from a thread of its own ---- */
+/* ---- scraper.c: runs a command once per period while it is on, on CPUs of its own, from a thread of its own
+ * ---- */
 
 struct na_scraper {
     struct na_command command;
@@ -51,8 +52,10 @@ struct na_scraper {
 /* Starts the thread, asleep. 0, -1. */
 int na_scraper_open(struct na_scraper *s);
 
-/* From now on: at once, and then once per period. With until_success: 0 when a scrape has succeeded, -1 with a line in `reason`. */
-int na_scraper_start(struct na_scraper *s, int until_success, int64_t timeout_ns, const _Atomic uint32_t *stop, char *reason, int size);
+/* From now on: at once, and then once per period. With until_success: 0 when a scrape has succeeded, -1 with
+ * a line in `reason`. */
+int na_scraper_start(struct na_scraper *s, int until_success, int64_t timeout_ns,
+                     const _Atomic uint32_t *stop, char *reason, int size);
 
 /* Ends it, and the scrape under way. */
 void na_scraper_stop(struct na_scraper *s);
@@ -92,9 +95,9 @@ struct na_session {
 /* Runs. Returns the exit status. */
 int na_session(const struct na_options *options);
 
-/* The parts of it that a dry run takes, too; 0, -1 after a message. Start: guardian, agent and scraper are found and checked; a trial
- * leaves what others have left frozen alone. Files: nothing of ours goes on to what is started. Watch: needs the page. Close: undoes
- * nothing. */
+/* The parts of it that a dry run takes, too; 0, -1 after a message. Start: guardian, agent and scraper are
+ * found and checked; a trial leaves what others have left frozen alone. Files: nothing of ours goes on to
+ * what is started. Watch: needs the page. Close: undoes nothing. */
 int na_session_start(struct na_session *session, int is_trial);
 void na_session_keep_files(void);
 int na_session_watch(struct na_session *session);

@@ -60,7 +60,8 @@ void na_command_name(const struct na_command *c, char *name, int size) {
     int first = 0;
     /* what stands before the program: DB_PASS=x exec collectd */
     while (c->words && c->words[first] && c->words[first + 1] &&
-           (is_setting(c->words[first]) || strcmp(c->words[first], "exec") == 0 || strcmp(c->words[first], "env") == 0))
+           (is_setting(c->words[first]) || strcmp(c->words[first], "exec") == 0 ||
+            strcmp(c->words[first], "env") == 0))
         first++;
     const char *word = c->words ? c->words[first] : "sh", *slash = strrchr(word, '/');
     nl_say(name, size, "%s", slash && slash[1] ? slash + 1 : word);
@@ -92,12 +93,15 @@ static int find_end(pid_t pid) {
 
 static void note_child(pid_t pid, int status) {
     /* the place of one that runs is kept: scrapes come and go beside an agent */
-    for (int i = 0; i < N_ENDS && reaper.n_ends >= N_ENDS && reaper.ends[reaper.n_ends % N_ENDS].status == RUNS; i++) reaper.n_ends++;
+    for (int i = 0;
+         i < N_ENDS && reaper.n_ends >= N_ENDS && reaper.ends[reaper.n_ends % N_ENDS].status == RUNS; i++)
+        reaper.n_ends++;
     reaper.ends[reaper.n_ends % N_ENDS].pid = pid;
     reaper.ends[reaper.n_ends++ % N_ENDS].status = status;
 }
 
-int na_command_start(const struct na_command *c, int out_fd, const cpu_set_t *cpus, pid_t *pid, char *reason, int reason_size) {
+int na_command_start(const struct na_command *c, int out_fd, const cpu_set_t *cpus, pid_t *pid, char *reason,
+                     int reason_size) {
     char *shell[] = {"/bin/sh", "-c", (char *)c->text, NULL};
     cpu_set_t before;
     /* posix_spawn has no word for affinity: the child inherits ours */
@@ -114,8 +118,8 @@ int na_command_start(const struct na_command *c, int out_fd, const cpu_set_t *cp
     return nl_say(reason, reason_size, "'%s' does not start: %s", c->text, strerror(error));
 }
 
-int na_command_run(const struct na_command *c, int out_fd, int64_t timeout_ns, const _Atomic uint32_t *stop, struct na_process *running,
-                   char *reason, int reason_size) {
+int na_command_run(const struct na_command *c, int out_fd, int64_t timeout_ns, const _Atomic uint32_t *stop,
+                   struct na_process *running, char *reason, int reason_size) {
     pid_t pid;
     char how[64];
     int64_t deadline_ns = nl_mono_ns() + timeout_ns;
@@ -131,7 +135,8 @@ int na_command_run(const struct na_command *c, int out_fd, int64_t timeout_ns, c
             kill(pid, SIGKILL);
         }
         poll(&end, 1, LOOK_MS); /* without a pidfd: just a pause */
-        /* an agent's off command may wait until its daemon is gone: ours by now, and there until we have waited for it */
+        /* an agent's off command may wait until its daemon is gone: ours by now, and there until we have
+         * waited for it */
         na_reap_all();
     }
     if (end.fd >= 0) close(end.fd);
@@ -146,7 +151,8 @@ int na_command_run(const struct na_command *c, int out_fd, int64_t timeout_ns, c
 /* ---- children ---- */
 
 static int64_t used_ns(const struct rusage *r) {
-    return (r->ru_utime.tv_sec + r->ru_stime.tv_sec) * INT64_C(1000000000) + (r->ru_utime.tv_usec + r->ru_stime.tv_usec) * INT64_C(1000);
+    return (r->ru_utime.tv_sec + r->ru_stime.tv_sec) * INT64_C(1000000000) +
+           (r->ru_utime.tv_usec + r->ru_stime.tv_usec) * INT64_C(1000);
 }
 
 static pid_t wait_for(pid_t pid) {
@@ -186,7 +192,8 @@ int na_was_reaped(pid_t pid) { return na_status_of(pid) != RUNS; }
 
 void na_status_say(int status, char *text, int size) {
     if (status < 0) nl_say(text, size, "it is gone");
-    else if (WIFSIGNALED(status)) nl_say(text, size, "signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else if (WIFSIGNALED(status))
+        nl_say(text, size, "signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
     else nl_say(text, size, "status %d", WEXITSTATUS(status));
 }
 

@@ -3,7 +3,9 @@
 #include "noisegen/agent/spawn.h"
 
 #define LOOK_NS INT64_C(1000000)
-#define PATIENCE_NS INT64_C(2000000000) /* what SIGKILL, a thaw or the end of a cgroup's last member may take before it counts as futile */
+#define PATIENCE_NS                                                                                          \
+    INT64_C(2000000000) /* what SIGKILL, a thaw or the end of a cgroup's last member may take before it      \
+                           counts as futile */
 
 struct na_undo *na_undo_create(void) {
     void *p = mmap(NULL, sizeof(struct na_undo), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -30,7 +32,10 @@ static int reopen(int *fd, const char *path, int flags) {
 }
 
 int na_undo_hold(struct na_undo *u) {
-    return reopen(&held[u->number].thaw, u->thaw_file, O_WRONLY) || reopen(&held[u->number].look, u->look_file, O_RDONLY) ? -1 : 0;
+    return reopen(&held[u->number].thaw, u->thaw_file, O_WRONLY) ||
+                   reopen(&held[u->number].look, u->look_file, O_RDONLY)
+               ? -1
+               : 0;
 }
 
 void na_undo_let_go(void) {
@@ -51,7 +56,8 @@ static int thaw_cgroup(struct na_undo *u) {
     int64_t deadline_ns = nl_mono_ns() + PATIENCE_NS;
     int is_held = (held[u->number].thaw >= 0 && held[u->number].look >= 0) || na_undo_hold(u) == 0;
     if (!is_held && errno != ENOENT) return -1;
-    if (is_held && write(held[u->number].thaw, u->thaw_text, strlen(u->thaw_text)) < 0 && errno != ENODEV) return -1;
+    if (is_held && write(held[u->number].thaw, u->thaw_text, strlen(u->thaw_text)) < 0 && errno != ENODEV)
+        return -1;
     while (is_held && !reads_thawed(u)) {
         errno = EBUSY;
         if (nl_mono_ns() > deadline_ns) return -1;
@@ -61,8 +67,8 @@ static int thaw_cgroup(struct na_undo *u) {
     return 0;
 }
 
-/* In the order in which they were stopped: a parent first, which may wait for its child. Those that fail stay on the list; who dies in
- * between leaves a list that has some twice. */
+/* In the order in which they were stopped: a parent first, which may wait for its child. Those that fail stay
+ * on the list; who dies in between leaves a list that has some twice. */
 static int continue_stopped(struct na_undo *u) {
     int n_kept = 0, error = 0;
     for (int i = 0; i < atomic_load(&u->n_stopped); i++) {
@@ -114,7 +120,8 @@ static int end_started(struct na_undo *u) {
     for (int i = 0; i < atomic_load(&u->n_started); i++) {
         if (!na_process_lives(u->started[i])) continue;
         na_set_add(&set, u->started[i].pid);
-        if (!na_set_has(&set, u->started[i].pid) && na_process_lives(u->started[i])) rc = -1; /* no memory, no descriptor */
+        /* no memory, no descriptor */
+        if (!na_set_has(&set, u->started[i].pid) && na_process_lives(u->started[i])) rc = -1;
     }
     if (set.n > 0 && na_end_processes(&set, u->patience_ns) < 0) rc = -1;
     na_set_free(&set);
@@ -158,7 +165,8 @@ static int switch_back(struct na_undo *u) {
     struct na_command command;
     if (!atomic_load(&u->must_switch)) return 0;
     /* a command that its companion did not survive: what it does at its end must not come after ours */
-    for (int64_t end_ns = nl_mono_ns() + u->timeout_ns; u->switching.pid > 0 && na_process_lives(u->switching); nl_sleep_ns(LOOK_NS))
+    for (int64_t end_ns = nl_mono_ns() + u->timeout_ns;
+         u->switching.pid > 0 && na_process_lives(u->switching); nl_sleep_ns(LOOK_NS))
         if (nl_mono_ns() > end_ns) kill(-u->switching.pid, SIGKILL);
     if (na_command_make(&command, u->back_command, u->is_shell, reason, sizeof reason)) return -1;
     int rc = na_command_run(&command, -1, u->timeout_ns, NULL, NULL, reason, sizeof reason);
@@ -170,11 +178,15 @@ static int switch_back(struct na_undo *u) {
 int na_undo_all(struct na_undo *u, char *problem, int problem_size) {
     int rc = 0;
     if (na_undo_thaw(u))
-        rc = nl_say(problem, problem_size, "%s cannot be thawed: %s", atomic_load(&u->is_frozen) ? u->thaw_file : "a stopped process",
-                    strerror(errno));
+        rc = nl_say(problem, problem_size, "%s cannot be thawed: %s",
+                    atomic_load(&u->is_frozen) ? u->thaw_file : "a stopped process", strerror(errno));
     if (na_undo_settings(u, problem, problem_size)) rc = -1;
-    if (remove_cgroup(u)) rc = nl_say(problem, problem_size, "the cgroup %s cannot be removed: %s", u->own_directory, strerror(errno));
-    if (end_started(u)) rc = nl_say(problem, problem_size, "processes of the started command cannot be ended (another user's?)");
+    if (remove_cgroup(u))
+        rc = nl_say(problem, problem_size, "the cgroup %s cannot be removed: %s", u->own_directory,
+                    strerror(errno));
+    if (end_started(u))
+        rc = nl_say(problem, problem_size,
+                    "processes of the started command cannot be ended (another user's?)");
     if (switch_back(u)) rc = nl_say(problem, problem_size, "the command of %s failed", u->back_option);
     na_journal_note(u);
     return rc;
@@ -211,13 +223,16 @@ static void folder(char *path, size_t size) {
     struct stat st;
     int is_good = runtime && runtime[0] && snprintf(path, size, "%s/noiselab", runtime) < (int)size;
     if (is_good) mkdir(path, 0700);
-    if (!is_good || lstat(path, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() || st.st_mode & 077) path[0] = '\0';
+    if (!is_good || lstat(path, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() || st.st_mode & 077)
+        path[0] = '\0';
 }
 
 void na_journal_open(struct na_undo *u) {
     char path[PATH_MAX - 64];
     folder(path, sizeof path);
-    if (path[0]) snprintf(u->journal_file, sizeof u->journal_file, "%s/%d%s" SUFFIX, path, (int)getpid(), u->number ? "-2" : "");
+    if (path[0])
+        snprintf(u->journal_file, sizeof u->journal_file, "%s/%d%s" SUFFIX, path, (int)getpid(),
+                 u->number ? "-2" : "");
 }
 
 /* A command in one line and one field of a journal, and back: what would end them is escaped. */
@@ -234,7 +249,9 @@ static int take_command(struct na_undo *u, const char *line) {
     char option[16], *to = u->back_command;
     int shell, at = 0;
     long long timeout_ns;
-    if (sscanf(line, "switched\t%15s\t%d\t%lld\t%n", option, &shell, &timeout_ns, &at) != 3 || at == 0 || timeout_ns <= 0) return -1;
+    if (sscanf(line, "switched\t%15s\t%d\t%lld\t%n", option, &shell, &timeout_ns, &at) != 3 || at == 0 ||
+        timeout_ns <= 0)
+        return -1;
     for (const char *c = line + at; *c && to < u->back_command + sizeof u->back_command - 1; c++) {
         if (*c == '\\' && c[1]) *to++ = *++c == 'n' ? '\n' : *c == 't' ? '\t' : *c;
         else *to++ = *c;
@@ -271,7 +288,8 @@ static int take_cpus(const char *text, cpu_set_t *cpus) {
 }
 
 static void print_settings(FILE *f, const struct na_undo *u) {
-    for (int i = 0; i < u->n_kept; i++) fprintf(f, "kept\t%d\t%s\t%s\n", u->kept[i].is_cpu_list, u->kept[i].path, u->kept[i].value);
+    for (int i = 0; i < u->n_kept; i++)
+        fprintf(f, "kept\t%d\t%s\t%s\n", u->kept[i].is_cpu_list, u->kept[i].path, u->kept[i].value);
     for (int i = 0; i < u->n_confines; i++) {
         fprintf(f, "confines\t%llu\t%s\t", (unsigned long long)u->confined_ticks, u->confine_pattern);
         print_cpus(f, &u->confines[i]);
@@ -296,7 +314,8 @@ static int take_setting(struct na_undo *u, const char *line) {
         if (sscanf(line, "kept\t%d\t%255[^\t]\t%255[^\n]", &k->is_cpu_list, k->path, k->value) < 2) return -1;
         u->n_kept++;
     } else if (strncmp(line, "confines\t", 9) == 0) {
-        if (u->n_confines == NA_UNDO_CONFINED || sscanf(line, "confines\t%llu\t%63[^\t]\t%1023s", &ticks, u->confine_pattern, cpus) != 3 ||
+        if (u->n_confines == NA_UNDO_CONFINED ||
+            sscanf(line, "confines\t%llu\t%63[^\t]\t%1023s", &ticks, u->confine_pattern, cpus) != 3 ||
             take_cpus(cpus, &u->confines[u->n_confines]))
             return -1;
         u->confined_ticks = ticks;
@@ -304,7 +323,8 @@ static int take_setting(struct na_undo *u, const char *line) {
     } else if (strncmp(line, "roamer\t", 7) == 0) {
         int n = atomic_load(&u->n_roamers);
         struct na_roamer *r = &u->roamers[n];
-        if (n == NA_UNDO_TASKS || sscanf(line, "roamer\t%d\t%llu\t%1023s", &r->task.pid, &ticks, cpus) != 3) return -1;
+        if (n == NA_UNDO_TASKS || sscanf(line, "roamer\t%d\t%llu\t%1023s", &r->task.pid, &ticks, cpus) != 3)
+            return -1;
         if (take_cpus(cpus, &r->cpus)) return -1;
         r->task.start_ticks = ticks;
         atomic_store(&u->n_roamers, n + 1);
@@ -320,15 +340,16 @@ static void print_process(FILE *f, const char *word, struct na_process p) {
 int na_journal_note(struct na_undo *u) {
     struct nl_whole whole;
     if (!u->journal_file[0]) return 0;
-    if (!atomic_load(&u->is_frozen) && !atomic_load(&u->has_cgroup) && atomic_load(&u->n_stopped) == 0 && !atomic_load(&u->must_switch) &&
-        !atomic_load(&u->must_reset))
+    if (!atomic_load(&u->is_frozen) && !atomic_load(&u->has_cgroup) && atomic_load(&u->n_stopped) == 0 &&
+        !atomic_load(&u->must_switch) && !atomic_load(&u->must_reset))
         return unlink(u->journal_file) && errno != ENOENT ? -1 : 0;
     if (nl_whole_open(&whole, u->journal_file, 0600)) return -1;
     print_process(whole.f, "owner", u->companion);
     print_process(whole.f, "owner", u->guardian);
     if (atomic_load(&u->is_frozen))
         fprintf(whole.f, "frozen\t%s\t%s\t%s\t%s\n", u->thaw_file, u->thaw_text, u->look_file, u->look_text);
-    if (atomic_load(&u->has_cgroup)) fprintf(whole.f, "cgroup\t%s\t%s\n", u->own_directory, u->origin_directory);
+    if (atomic_load(&u->has_cgroup))
+        fprintf(whole.f, "cgroup\t%s\t%s\n", u->own_directory, u->origin_directory);
     if (atomic_load(&u->must_switch)) print_command(whole.f, u);
     if (atomic_load(&u->must_reset)) print_settings(whole.f, u);
     for (int i = 0; i < atomic_load(&u->n_stopped); i++) print_process(whole.f, "stopped", u->stopped[i]);
@@ -343,14 +364,17 @@ static int take(struct na_undo *u, const char *line, int *is_owned) {
     if (strncmp(line, "switched\t", 9) == 0) return take_command(u, line);
     int setting = take_setting(u, line);
     if (setting <= 0) return setting;
-    if (sscanf(line, "frozen\t%4095[^\t]\t%15[^\t]\t%4095[^\t]\t%15[^\t]", u->thaw_file, u->thaw_text, u->look_file, u->look_text) == 4)
+    if (sscanf(line, "frozen\t%4095[^\t]\t%15[^\t]\t%4095[^\t]\t%15[^\t]", u->thaw_file, u->thaw_text,
+               u->look_file, u->look_text) == 4)
         atomic_store(&u->is_frozen, 1);
-    else if (sscanf(line, "cgroup\t%4095[^\t]\t%4095[^\t]", u->own_directory, u->origin_directory) == 2) atomic_store(&u->has_cgroup, 1);
+    else if (sscanf(line, "cgroup\t%4095[^\t]\t%4095[^\t]", u->own_directory, u->origin_directory) == 2)
+        atomic_store(&u->has_cgroup, 1);
     else if (sscanf(line, "%15[a-z]\t%d\t%llu", word, &p.pid, &start) != 3) return -1;
     else {
         p.start_ticks = start;
         if (strcmp(word, "owner") != 0)
-            return p.pid > 1 && strcmp(word, "stopped") == 0 ? na_undo_note(u->stopped, &u->n_stopped, p) : -1;
+            return p.pid > 1 && strcmp(word, "stopped") == 0 ? na_undo_note(u->stopped, &u->n_stopped, p)
+                                                             : -1;
         *is_owned |= p.pid > 1 && na_process_lives(p); /* 0: there was no guardian */
     }
     return 0;
@@ -370,7 +394,8 @@ static int restore(const char *path, struct na_undo *u) {
     fclose(f);
     if (is_owned) return 0;
     int was_switched = atomic_load(&u->must_switch), was_set = atomic_load(&u->must_reset);
-    snprintf(u->journal_file, sizeof u->journal_file, "%s", path); /* na_undo_all removes it when all is done */
+    /* na_undo_all removes it when all is done */
+    snprintf(u->journal_file, sizeof u->journal_file, "%s", path);
     if (is_bad || n_lines == 0 || na_undo_all(u, problem, sizeof problem))
         return nl_error("%s: what it says is frozen or switched cannot be given back: %s", path, problem);
     nl_warn("%s (%s)", was_set ? "settings that a killed launch had left changed are as they were found"

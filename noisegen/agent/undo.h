@@ -1,13 +1,19 @@
-/* What has to be undone so that the agent is left as it was found: plain data in memory shared with the guardian, so that whoever
- * survives can undo it. An entry is written before the deed and taken out after its undoing was seen: undoing what was not done yet does
- * no harm. What is frozen stands in a journal on disk as well (below), for the case that nobody survives. */
+/* What has to be undone so that the agent is left as it was found: plain data in memory shared with the
+ * guardian, so that whoever survives can undo it. An entry is written before the deed and taken out after its
+ * undoing was seen: undoing what was not done yet does no harm. What is frozen stands in a journal on disk as
+ * well (below), for the case that nobody survives. */
 #pragma once
 
 #include "noisegen/agent/proc.h"
 
 enum {
-    NA_UNDO_PROCESSES = 8192, NA_UNDO_TEXT_BYTES = 8192, NA_UNDO_SETTINGS = 4096, NA_UNDO_PATH_BYTES = 256, NA_UNDO_VALUE_BYTES = 256,
-    NA_UNDO_TASKS = 16384, NA_UNDO_CONFINED = 8
+    NA_UNDO_PROCESSES = 8192,
+    NA_UNDO_TEXT_BYTES = 8192,
+    NA_UNDO_SETTINGS = 4096,
+    NA_UNDO_PATH_BYTES = 256,
+    NA_UNDO_VALUE_BYTES = 256,
+    NA_UNDO_TASKS = 16384,
+    NA_UNDO_CONFINED = 8
 };
 
 /* A file of a setting, and what stood in it. */
@@ -21,7 +27,8 @@ struct na_kept {
 struct na_roamer { struct na_process task; cpu_set_t cpus; };
 
 struct na_undo {
-    struct na_undo *next; /* of another agent beside this one; NULL: there is none. The guardian undoes both */
+    struct na_undo
+        *next; /* of another agent beside this one; NULL: there is none. The guardian undoes both */
     int32_t number;       /* 0 the first, 1 */
     /* processes stopped by SIGSTOP */
     _Atomic int32_t n_stopped;
@@ -29,7 +36,8 @@ struct na_undo {
     /* a frozen cgroup: what to write where */
     _Atomic int32_t is_frozen;
     char thaw_file[PATH_MAX], thaw_text[16];
-    char look_file[PATH_MAX], look_text[16]; /* the file that says the state, and what it says of a thawed one */
+    char look_file[PATH_MAX],
+        look_text[16]; /* the file that says the state, and what it says of a thawed one */
     /* a cgroup of ours, whose members go back to where they came from */
     _Atomic int32_t has_cgroup;
     char own_directory[PATH_MAX], origin_directory[PATH_MAX];
@@ -65,8 +73,8 @@ struct na_undo {
 /* In shared memory; NULL without memory. */
 struct na_undo *na_undo_create(void);
 
-/* Opens thaw_file and look_file before anything is frozen: descriptors may have run out by then. 0, -1 with errno: nothing may be
- * frozen. */
+/* Opens thaw_file and look_file before anything is frozen: descriptors may have run out by then. 0, -1 with
+ * errno: nothing may be frozen. */
 int na_undo_hold(struct na_undo *undo);
 
 /* What na_undo_hold opened is not this process's any more: it is a child that has closed all files. */
@@ -77,26 +85,30 @@ int na_undo_every(struct na_undo *undo, char *problem, int problem_size);
 int na_undo_thaw_every(struct na_undo *undo);
 int na_undo_every_is_done(const struct na_undo *undo);
 
-/* Lets frozen or stopped processes run: the most important part. 0, -1 with errno of the last failure; may be tried again. */
+/* Lets frozen or stopped processes run: the most important part. 0, -1 with errno of the last failure; may be
+ * tried again. */
 int na_undo_thaw(struct na_undo *undo);
 
-/* Ends processes and all their children: 0 by SIGTERM, 1 by SIGKILL after patience_ns, -1 some are still there (another user's). */
+/* Ends processes and all their children: 0 by SIGTERM, 1 by SIGKILL after patience_ns, -1 some are still
+ * there (another user's). */
 int na_end_processes(struct na_set *set, int64_t patience_ns);
 
 /* Takes members back to their cgroup and removes ours, which is not frozen. 0, -1 with errno. */
 int na_undo_cgroup(struct na_undo *undo);
 
-/* Settings: writes back what was found, and reads it back; then the CPUs of tasks. 0, -1 with the first that failed in `problem`. */
+/* Settings: writes back what was found, and reads it back; then the CPUs of tasks. 0, -1 with the first that
+ * failed in `problem`. */
 int na_undo_settings(struct na_undo *undo, char *problem, int problem_size);
 
-/* A file's value: its first line or, where a word of it is in brackets, that word. 0, -1 with errno (EFBIG: several lines, or too long). */
+/* A file's value: its first line or, where a word of it is in brackets, that word. 0, -1 with errno (EFBIG:
+ * several lines, or too long). */
 int na_value_read(const char *path, char *value, size_t size);
 
 /* Writes a value, unless the file cannot be had, and reads it back. 0, -1 with a line in `reason`. */
 int na_value_write(const char *path, const char *value, int is_cpu_list, char *reason, int size);
 
-/* Confines all tasks of the pattern to these CPUs, noting (and, through the journal, on disk) where they might run before.
- * How many they are, -1 with a reason. */
+/* Confines all tasks of the pattern to these CPUs, noting (and, through the journal, on disk) where they
+ * might run before. How many they are, -1 with a reason. */
 int na_confine(struct na_undo *undo, const cpu_set_t *cpus, char *reason, int size);
 
 /* Lets them, and what they have started since, run where they might. 0, -1 with errno. */
@@ -114,15 +126,17 @@ int na_undo_is_done(const struct na_undo *undo);
 /* Notes a process in one of the lists, before something is done with it. -1: the list is full. */
 int na_undo_note(struct na_process *list, _Atomic int32_t *n, struct na_process process);
 
-/* The journal: what is frozen or switched now, for the case that companion and guardian are killed together (by the end of a job's
- * cgroup, say). It lies in /run/noiselab (root) or in XDG_RUNTIME_DIR/noiselab, a folder that only its owner can write, and only while
- * something is to be undone. */
+/* The journal: what is frozen or switched now, for the case that companion and guardian are killed together
+ * (by the end of a job's cgroup, say). It lies in /run/noiselab (root) or in XDG_RUNTIME_DIR/noiselab, a
+ * folder that only its owner can write, and only while something is to be undone. */
 
 /* Chooses the file; without a folder for it there is none, and undo->journal_file stays "". */
 void na_journal_open(struct na_undo *undo);
 
-/* Writes what is frozen and switched by `undo`, or removes the file when that is nothing. 0, -1 with errno. */
+/* Writes what is frozen and switched by `undo`, or removes the file when that is nothing. 0, -1
+ * with errno. */
 int na_journal_note(struct na_undo *undo);
 
-/* Undoes what stands in journals whose companion and guardian have ended, and says so. How many could not be undone; these stay. */
+/* Undoes what stands in journals whose companion and guardian have ended, and says so. How many could not be
+ * undone; these stay. */
 int na_journal_restore(void);

@@ -2,9 +2,10 @@
 
 #include <sys/eventfd.h>
 
-/* An agent that writes gigabytes must neither fill a disk nor be blocked, nor may taking it in cost much. The pipe is as big as everybody
- * may make it; a megabyte is kept, and what comes after that is spliced to /dev/null, which copies nothing (but for the beginning of each
- * start's output: why a program ended may stand in it). Between two looks the thread sleeps: long after little, short after much. */
+/* An agent that writes gigabytes must neither fill a disk nor be blocked, nor may taking it in cost much. The
+ * pipe is as big as everybody may make it; a megabyte is kept, and what comes after that is spliced to
+ * /dev/null, which copies nothing (but for the beginning of each start's output: why a program ended may
+ * stand in it). Between two looks the thread sleeps: long after little, short after much. */
 enum { PIPE_BYTES = 1 << 20, MUCH_BYTES = 1 << 16, MAX_ROUNDS = 64, BEGINNING_BYTES = 1 << 18 };
 #define QUIET_NS INT64_C(100000000)
 #define BUSY_NS INT64_C(1000000)
@@ -18,13 +19,15 @@ static void drop_lines(struct na_watch *w) {
 static void keep_line(struct na_watch *w) {
     w->growing[w->n_growing] = '\0';
     w->n_growing = 0;
-    if (w->growing[strcspn(w->growing, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")]) strcpy(w->line, w->growing);
+    if (w->growing[strcspn(w->growing, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")])
+        strcpy(w->line, w->growing);
 }
 
 static void look_for_lines(struct na_watch *w, const char *text, ssize_t n) {
     for (ssize_t i = 0; i < n; i++) {
         if (text[i] == '\n') keep_line(w);
-        else if (w->n_growing < NA_LINE_BYTES - 1) w->growing[w->n_growing++] = isprint((unsigned char)text[i]) ? text[i] : ' ';
+        else if (w->n_growing < NA_LINE_BYTES - 1)
+            w->growing[w->n_growing++] = isprint((unsigned char)text[i]) ? text[i] : ' ';
     }
 }
 

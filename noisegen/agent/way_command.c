@@ -1,11 +1,12 @@
-/* A command: started, and ended with all its children, or frozen with them. We are the reaper of what it leaves behind, so a daemon stays
- * in sight. */
+/* A command: started, and ended with all its children, or frozen with them. We are the reaper of what it
+ * leaves behind, so a daemon stays in sight. */
 #include "noisegen/agent/agent.h"
 
-/* A command that cannot work ends within this time: a wrong option, a port in use. Agents that need longer are found out at the half's
- * begin. */
+/* A command that cannot work ends within this time: a wrong option, a port in use. Agents that need longer
+ * are found out at the half's begin. */
 enum { START_MS = 20 };
-#define PATIENCE_NS INT64_C(5000000000) /* between SIGTERM and SIGKILL, unless a switch may not take so long */
+#define PATIENCE_NS                                                                                          \
+    INT64_C(5000000000) /* between SIGTERM and SIGKILL, unless a switch may not take so long */
 
 struct looking { struct na_agent *a; int n_found; pid_t found; };
 
@@ -13,7 +14,9 @@ struct looking { struct na_agent *a; int n_found; pid_t found; };
 static int look(void *context, pid_t pid) {
     struct looking *l = context;
     struct nl_stat s;
-    if (nl_stat_read(pid, &s) || s.state == 'Z' || strncmp(s.name, l->a->name, 15) != 0 || na_is_ancestor(pid)) return 0;
+    if (nl_stat_read(pid, &s) || s.state == 'Z' || strncmp(s.name, l->a->name, 15) != 0 ||
+        na_is_ancestor(pid))
+        return 0;
     l->n_found++;
     l->found = pid;
     return 0;
@@ -23,14 +26,16 @@ static int check(struct na_agent *a, char *reason, int size) {
     struct looking l = {.a = a};
     if (na_command_make(&a->on, a->options->cmd, a->options->is_shell, reason, size)) return -1;
     if (a->options->cpu && na_try_cpus(&a->options->cpus))
-        return nl_say(reason, size, "--agent-cpu: '%s': none of these CPUs may be used here", a->options->cpu);
+        return nl_say(reason, size, "--agent-cpu: '%s': none of these CPUs may be used here",
+                      a->options->cpu);
     a->cpus = a->options->cpus;
-    if (!a->options->cpu) memset(&a->cpus, 0xff, sizeof a->cpus); /* the kernel leaves out what the cpuset does not allow */
+    /* the kernel leaves out what the cpuset does not allow */
+    if (!a->options->cpu) memset(&a->cpus, 0xff, sizeof a->cpus);
     na_command_name(&a->on, a->name, sizeof a->name);
     nl_each_number("/proc", look, &l);
     if (l.n_found > 0)
-        na_warn(a, "%s runs already (process %d%s): it works in both arms, and is not part of the comparison", a->name, (int)l.found,
-                l.n_found > 1 ? " and others" : "");
+        na_warn(a, "%s runs already (process %d%s): it works in both arms, and is not part of the comparison",
+                a->name, (int)l.found, l.n_found > 1 ? " and others" : "");
     snprintf(a->state_found, sizeof a->state_found, "not started");
     a->is_on = 0;
     return 0;
@@ -55,7 +60,8 @@ static void members(struct na_agent *a) {
     /* the guardian ends them by this list; those on it stay there until all are gone */
     for (int i = 0; i < a->set.n; i++) {
         int is_noted = 0;
-        for (int j = 0; j < atomic_load(&a->undo->n_started); j++) is_noted |= na_is_same(a->undo->started[j], a->set.p[i]);
+        for (int j = 0; j < atomic_load(&a->undo->n_started); j++)
+            is_noted |= na_is_same(a->undo->started[j], a->set.p[i]);
         if (!is_noted) na_undo_note(a->undo->started, &a->undo->n_started, a->set.p[i]);
     }
 }
@@ -65,8 +71,12 @@ static void say_end(struct na_agent *a, char *reason, int size) {
     char how[64], line[NA_LINE_BYTES] = "";
     na_status_say(na_status_of(a->root.pid), how, sizeof how);
     if (a->watch) na_watch_last_line(a->watch, line, sizeof line);
-    if (line[0]) nl_say(reason, size, "'%s' ended by itself (%s), and had printed last: %s", a->options->cmd, how, line);
-    else nl_say(reason, size, "'%s' ended by itself (%s), having printed nothing that says why", a->options->cmd, how);
+    if (line[0])
+        nl_say(reason, size, "'%s' ended by itself (%s), and had printed last: %s", a->options->cmd, how,
+               line);
+    else
+        nl_say(reason, size, "'%s' ended by itself (%s), having printed nothing that says why",
+               a->options->cmd, how);
 }
 
 static int lives(struct na_agent *a, char *reason, int size) {
@@ -75,7 +85,9 @@ static int lives(struct na_agent *a, char *reason, int size) {
     na_reap(a->root.pid);
     int status = na_status_of(a->root.pid);
     if (status == 0 && a->set.n > 0) {
-        if (!a->is_daemon) na_warn(a, "'%s' goes on in the background (process %d): it is followed", a->options->cmd, (int)a->set.p[0].pid);
+        if (!a->is_daemon)
+            na_warn(a, "'%s' goes on in the background (process %d): it is followed", a->options->cmd,
+                    (int)a->set.p[0].pid);
         a->is_daemon = 1;
         return 1;
     }
@@ -87,9 +99,13 @@ static int end(struct na_agent *a, char *reason, int size) {
     int64_t patience_ns = a->options->timeout_ns / 2 < PATIENCE_NS ? a->options->timeout_ns / 2 : PATIENCE_NS;
     members(a);
     int rc = a->set.n > 0 ? na_end_processes(&a->set, patience_ns) : 0;
-    if (rc > 0) na_warn(a, "'%s' did not end %.3g s after SIGTERM: it got SIGKILL", a->options->cmd, (double)patience_ns / 1e9);
-    if (rc < 0) nl_say(reason, size, "'%s' cannot be ended: a process of it belongs to another user, or waits for the kernel",
-                         a->options->cmd);
+    if (rc > 0)
+        na_warn(a, "'%s' did not end %.3g s after SIGTERM: it got SIGKILL", a->options->cmd,
+                (double)patience_ns / 1e9);
+    if (rc < 0)
+        nl_say(reason, size,
+               "'%s' cannot be ended: a process of it belongs to another user, or waits for the kernel",
+               a->options->cmd);
     else atomic_store(&a->undo->n_started, 0);
     na_cpu_close(&a->cpu);
     return rc < 0 ? -1 : 0;
@@ -125,7 +141,8 @@ static int place(struct na_agent *a, char *reason, int size) {
     members(a);
     a->is_on = 1;
     if (na_frozen_place(a, why, sizeof why) == 0) return 0;
-    return nl_say(reason, size, "%s; have it started anew for each stretch (noiselab run agent --restart)", why);
+    return nl_say(reason, size, "%s; have it started anew for each stretch (noiselab run agent --restart)",
+                  why);
 }
 
 static int on(struct na_agent *a, char *reason, int size) {
@@ -138,6 +155,13 @@ static int off(struct na_agent *a, char *reason, int size) {
     return na_frozen_off(a, reason, size);
 }
 
-const struct na_way na_way_command = {.name = "command", .option = "agent-cmd",
-                                      .help = "a command, started and ended; with --freeze started once and frozen", .check = check,
-                                      .place = place, .on = on, .off = off, .members = members, .lives = lives};
+const struct na_way na_way_command = {
+    .name = "command",
+    .option = "agent-cmd",
+    .help = "a command, started and ended; with --freeze started once and frozen",
+    .check = check,
+    .place = place,
+    .on = on,
+    .off = off,
+    .members = members,
+    .lives = lives};

@@ -34,14 +34,22 @@ int na_who_open(struct na_who *w, const struct na_options *o, const struct nl_ag
     w->has_bursts = o->keep != NA_KEEP_NO;
     if (o->who == NA_WHO_NONE) return 0;
     collect(w);
-    struct nr_config config = {
-        .source = na_who_names[o->who], .view = NR_VIEW_THREADS, .cpus = w->cpus, .n_cpus = w->n_cpus, .tids = w->tids,
-        .n_tids = page->n_ranks, .max_bursts = o->keep == NA_KEEP_YES ? MANY_BURSTS : o->keep == NA_KEEP_NO ? 0 : SOME_BURSTS,
-        .keep = 1u << NR_AGENT | 1u << NR_SCRAPER | 1u << NR_UNKNOWN | 1u << NR_PREEMPTED | 1u << NR_YIELDED,
-        .beside = 1u << NR_OTHER | 1u << NR_KERNEL};
+    struct nr_config config = {.source = na_who_names[o->who],
+                               .view = NR_VIEW_THREADS,
+                               .cpus = w->cpus,
+                               .n_cpus = w->n_cpus,
+                               .tids = w->tids,
+                               .n_tids = page->n_ranks,
+                               .max_bursts = o->keep == NA_KEEP_YES  ? MANY_BURSTS
+                                             : o->keep == NA_KEEP_NO ? 0
+                                                                     : SOME_BURSTS,
+                               .keep = 1u << NR_AGENT | 1u << NR_SCRAPER | 1u << NR_UNKNOWN |
+                                       1u << NR_PREEMPTED | 1u << NR_YIELDED,
+                               .beside = 1u << NR_OTHER | 1u << NR_KERNEL};
     if (nr_open(&w->recorder, &config)) {
         if (o->who != NA_WHO_AUTO) return -1;
-        nl_warn("the agent is switched all the same, without a record of who took the CPUs (--who none asks for none)");
+        nl_warn("the agent is switched all the same, without a record of who took the CPUs (--who none asks "
+                "for none)");
         return 0;
     }
     for (int i = 0; i < page->n_ranks; i++) nr_mark(w->recorder, page->ranks[i].pid, NR_RANK, 0);
@@ -68,18 +76,21 @@ void na_who_end(struct na_who *w, struct nl_agent_account *a) {
     a->lost_switches = half.lost;
     a->ins = half.ins;
     a->outs = half.outs;
-    /* only a record of who runs on a CPU knows where the agent ran; without ranks bound to CPUs none of these is theirs */
+    /* only a record of who runs on a CPU knows where the agent ran; without ranks bound to CPUs none of these
+     * is theirs */
     if (strcmp(nr_source(w->recorder), "cpu") != 0 || w->n_cpus == 0) return;
     a->cpu_on_ranks_ns = half.group_ns[NR_AGENT];
     a->observer_on_ranks_ns = half.group_ns[NR_NOISELAB];
     a->waited_for_agent_ns = waited_ns[NR_AGENT];
     a->waited_for_others_ns = waited_ns[NR_OTHER];
     a->waited_for_kernel_ns = waited_ns[NR_KERNEL];
-    a->waited_for_noiselab_ns = waited_ns[NR_NOISELAB] + waited_ns[NR_RANK] + waited_ns[NR_GENERATOR] + waited_ns[NR_SCRAPER];
+    a->waited_for_noiselab_ns =
+        waited_ns[NR_NOISELAB] + waited_ns[NR_RANK] + waited_ns[NR_GENERATOR] + waited_ns[NR_SCRAPER];
     a->waited_unknown_ns = waited_ns[NR_UNKNOWN] + waited_ns[NR_IDLE];
     a->others_on_ranks_ns = 0;
     for (int group = 0; group <= NR_UNKNOWN; group++)
-        if (group != NR_AGENT && group != NR_RANK && group != NR_IDLE) a->others_on_ranks_ns += half.group_ns[group];
+        if (group != NR_AGENT && group != NR_RANK && group != NR_IDLE)
+            a->others_on_ranks_ns += half.group_ns[group];
 }
 
 enum who_file { TASKS, BURSTS, OTHERS };
@@ -92,11 +103,13 @@ static int write_file(const struct na_who *w, enum who_file which, char *reason,
     struct nl_whole whole;
     struct nr_arm_words arms[NL_AGENT_MAX_ARMS];
     const struct nl_agent *p = w->page;
-    for (int i = 0; i < p->n_arms; i++) arms[i] = (struct nr_arm_words){p->arms[i].name, p->arms[i].kind, p->arms[i].level};
+    for (int i = 0; i < p->n_arms; i++)
+        arms[i] = (struct nr_arm_words){p->arms[i].name, p->arms[i].kind, p->arms[i].level};
     snprintf(path, sizeof path, "%s/%s.%s.%s", p->directory, names[which][0], p->host, names[which][1]);
     int rc = nl_whole_open(&whole, path, 0666);
     if (rc == 0 && which == TASKS) rc = nr_write_tasks(w->recorder, whole.f, p->launch, p->host, arms);
-    else if (rc == 0) rc = (which == BURSTS ? nr_write_bursts : nr_write_beside)(w->recorder, whole.f, p->host);
+    else if (rc == 0)
+        rc = (which == BURSTS ? nr_write_bursts : nr_write_beside)(w->recorder, whole.f, p->host);
     if (whole.f) rc = nl_whole_close(&whole, rc);
     return rc ? nl_say(reason, size, "cannot write %s: %s", path, strerror(errno)) : 0;
 }
@@ -109,7 +122,8 @@ int na_who_write(struct na_who *w, int all, char *reason, int size) {
     if (!all || !w->has_bursts) return 0;
     if (write_file(w, BURSTS, reason, size)) return -1;
     /* only who watches CPUs sees others there */
-    return strcmp(nr_source(w->recorder), "cpu") == 0 && w->n_cpus > 0 ? write_file(w, OTHERS, reason, size) : 0;
+    return strcmp(nr_source(w->recorder), "cpu") == 0 && w->n_cpus > 0 ? write_file(w, OTHERS, reason, size)
+                                                                       : 0;
 }
 
 void na_who_close(struct na_who *w) {

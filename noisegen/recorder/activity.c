@@ -1,14 +1,19 @@
 #include "noisegen/recorder/summary.h"
 
 #define DEFAULT_GAP_NS INT64_C(100000) /* where nothing repeats */
-#define SMALL_SHARE    0.2             /* of the usual activity's CPU time: what is smaller has no say in the period */
+#define SMALL_SHARE    0.2 /* of the usual activity's CPU time: what is smaller has no say in the period */
 #define NEAR           0.15            /* of a period */
 #define REGULAR        0.5             /* share of CPU time from which on there is a period */
 #define AS_GOOD        0.8             /* of the best regularity */
 
 #define Z_99           2.5758
 
-enum { MIN_ACTIVITIES = 5 /* fewer agree by chance */, MAX_GAPS = 24, CHUNK = 32, MOST_FITTED = 256 /* for a line */ };
+enum {
+    MIN_ACTIVITIES = 5 /* fewer agree by chance */,
+    MAX_GAPS = 24,
+    CHUNK = 32,
+    MOST_FITTED = 256 /* for a line */
+};
 
 static int compare_activities(const void *a, const void *b) {
     const struct nr_activity *x = a, *y = b;
@@ -16,19 +21,22 @@ static int compare_activities(const void *a, const void *b) {
     return (x->cpu > y->cpu) - (x->cpu < y->cpu);
 }
 
-size_t nr_activities(const struct nr_burst *bursts, size_t n, int64_t gap_ns, int by_cpu, struct nr_activity *activities) {
+size_t nr_activities(const struct nr_burst *bursts, size_t n, int64_t gap_ns, int by_cpu,
+                     struct nr_activity *activities) {
     enum { MAX_CPUS = 4096 };
     static _Thread_local int64_t last[MAX_CPUS + 1]; /* by CPU: its last activity + 1 */
     size_t n_activities = 0;
     memset(last, 0, sizeof last);
     for (size_t i = 0; i < n; i++) {
         const struct nr_burst *b = &bursts[i];
-        int64_t *slot = &last[by_cpu && b->cpu >= 0 && b->cpu < MAX_CPUS ? b->cpu : MAX_CPUS], length_ns = b->end_ns - b->start_ns;
+        int64_t *slot = &last[by_cpu && b->cpu >= 0 && b->cpu < MAX_CPUS ? b->cpu : MAX_CPUS],
+                length_ns = b->end_ns - b->start_ns;
         struct nr_activity *a = *slot > 0 ? &activities[*slot - 1] : NULL;
         if (!a || b->start_ns - a->end_ns > gap_ns) {
             a = &activities[n_activities++];
             *slot = (int64_t)n_activities;
-            *a = (struct nr_activity){.start_ns = b->start_ns, .end_ns = b->end_ns, .cpu = by_cpu ? b->cpu : -1, .longest_ns = -1};
+            *a = (struct nr_activity){
+                .start_ns = b->start_ns, .end_ns = b->end_ns, .cpu = by_cpu ? b->cpu : -1, .longest_ns = -1};
         }
         if (b->end_ns > a->end_ns) a->end_ns = b->end_ns;
         a->busy_ns += length_ns;
@@ -70,7 +78,9 @@ static size_t keep_main(struct nr_activity *a, size_t n, double *scratch) {
     return n_kept;
 }
 
-static double distance(const struct nr_activity *a, size_t i) { return (double)(a[i + 1].start_ns - a[i].start_ns); }
+static double distance(const struct nr_activity *a, size_t i) {
+    return (double)(a[i + 1].start_ns - a[i].start_ns);
+}
 
 /* Share of the CPU time of activities whose next one comes one or two periods later. */
 static double regularity(const struct nr_activity *a, size_t n, double period_ns) {
@@ -83,8 +93,9 @@ static double regularity(const struct nr_activity *a, size_t n, double period_ns
     return total > 0 ? near / total : 0;
 }
 
-/* How far starts keep to one phase: the length of the mean of their unit vectors (Rayleigh), in chunks, so that a clock may drift. Late
- * starts (the CPU was busy) spoil the distances to both neighbours, but not this. 0 where there are too few. */
+/* How far starts keep to one phase: the length of the mean of their unit vectors (Rayleigh), in chunks, so
+ * that a clock may drift. Late starts (the CPU was busy) spoil the distances to both neighbours, but not
+ * this. 0 where there are too few. */
 static double concentration(const struct nr_activity *a, size_t n, double period_ns) {
     double sum = 0;
     size_t n_chunks = n / CHUNK;
@@ -104,7 +115,8 @@ static double score(const struct nr_activity *a, size_t n, double period_ns) {
     return fmax(regularity(a, n, period_ns), concentration(a, n, period_ns));
 }
 
-/* The period near a first guess at which the first chunk keeps best to one phase; of equally good ones (its parts) the longest. */
+/* The period near a first guess at which the first chunk keeps best to one phase; of equally good ones (its
+ * parts) the longest. */
 static double scanned(const struct nr_activity *a, size_t n, double guess_ns) {
     double best_ns = guess_ns, best = 0;
     if (n < CHUNK) return guess_ns;
@@ -116,31 +128,37 @@ static double scanned(const struct nr_activity *a, size_t n, double guess_ns) {
         best_ns = span_ns / cycles;
     }
     for (double step = 0.05; step > 0.001; step /= 2) { /* to the top of that peak */
-        double cycles = span_ns / best_ns, below = span_ns / (cycles - step), above = span_ns / (cycles + step);
+        double cycles = span_ns / best_ns, below = span_ns / (cycles - step),
+               above = span_ns / (cycles + step);
         if (concentration(a, CHUNK, below) > concentration(a, CHUNK, best_ns)) best_ns = below;
         if (concentration(a, CHUNK, above) > concentration(a, CHUNK, best_ns)) best_ns = above;
     }
     return best_ns;
 }
 
-/* Start i in whole periods after the last one that counted. Numbers follow the phase: the number is that of the nearest cycle, and the
- * phase moves a fifth of the way towards each start. */
-static double cycles_to(const struct nr_activity *a, size_t i, int64_t first_ns, double period_ns, double *phase_ns) {
+/* Start i in whole periods after the last one that counted. Numbers follow the phase: the number is that of
+ * the nearest cycle, and the phase moves a fifth of the way towards each start. */
+static double cycles_to(const struct nr_activity *a, size_t i, int64_t first_ns, double period_ns,
+                        double *phase_ns) {
     double start_ns = (double)(a[i].start_ns - first_ns), cycles = round((start_ns - *phase_ns) / period_ns);
     *phase_ns += cycles * period_ns;
     *phase_ns += 0.2 * (start_ns - *phase_ns);
     return cycles;
 }
 
-/* The median of the slopes of start against number between activities that are half of the recording apart. */
-static double refined(const struct nr_activity *a, size_t n, double period_ns, double *slopes, double *numbers) {
+/* The median of the slopes of start against number between activities that are half of the
+ * recording apart. */
+static double refined(const struct nr_activity *a, size_t n, double period_ns, double *slopes,
+                      double *numbers) {
     size_t half = n / 2, n_slopes = 0;
     double phase_ns = 0;
     numbers[0] = 0; /* the same one for the second part of an activity */
-    for (size_t i = 1; i < n; i++) numbers[i] = numbers[i - 1] + cycles_to(a, i, a[0].start_ns, period_ns, &phase_ns);
+    for (size_t i = 1; i < n; i++)
+        numbers[i] = numbers[i - 1] + cycles_to(a, i, a[0].start_ns, period_ns, &phase_ns);
     for (size_t i = 0; i + half < n; i++)
         if (numbers[i + half] > numbers[i])
-            slopes[n_slopes++] = (double)(a[i + half].start_ns - a[i].start_ns) / (numbers[i + half] - numbers[i]);
+            slopes[n_slopes++] =
+                (double)(a[i + half].start_ns - a[i].start_ns) / (numbers[i + half] - numbers[i]);
     return n_slopes > 0 ? median(slopes, n_slopes) : period_ns;
 }
 
@@ -154,21 +172,26 @@ static double left_ns(const struct nr_activity *a, size_t i, const double *numbe
 }
 
 /* A robust spread of how far the next start but k - 1 is off. */
-static double spread_at(const struct nr_activity *a, size_t n, size_t k, const double *numbers, double period_ns, double *scratch) {
-    for (size_t i = 0; i + k < n; i++) scratch[i] = fabs(left_ns(a, i + k, numbers, period_ns) - left_ns(a, i, numbers, period_ns));
+static double spread_at(const struct nr_activity *a, size_t n, size_t k, const double *numbers,
+                        double period_ns, double *scratch) {
+    for (size_t i = 0; i + k < n; i++)
+        scratch[i] = fabs(left_ns(a, i + k, numbers, period_ns) - left_ns(a, i, numbers, period_ns));
     return n > k ? 1.4826 * median(scratch, n - k) : 0;
 }
 
-/* Of a program whose delays add up: by how much the variance grows with the distance, per start, over n of them. */
-static double drift_error(const struct nr_activity *a, size_t n, const double *numbers, double period_ns, double *scratch) {
+/* Of a program whose delays add up: by how much the variance grows with the distance, per start, over n of
+ * them. */
+static double drift_error(const struct nr_activity *a, size_t n, const double *numbers, double period_ns,
+                          double *scratch) {
     size_t k = n / 8 > 4 ? n / 8 : 4;
-    double near = spread_at(a, n, 1, numbers, period_ns, scratch), far = spread_at(a, n, k, numbers, period_ns, scratch);
+    double near = spread_at(a, n, 1, numbers, period_ns, scratch),
+           far = spread_at(a, n, k, numbers, period_ns, scratch);
     double growth = far * far - near * near;
     return n > k && growth > 0 ? sqrt(growth / (double)(k - 1) / (double)n) : 0;
 }
 
-/* One start for each whole number (what comes later in the same cycle is a part of the first), at most MOST_FITTED, evenly over all. How
- * many. */
+/* One start for each whole number (what comes later in the same cycle is a part of the first), at most
+ * MOST_FITTED, evenly over all. How many. */
 static size_t number_starts(struct nr_activity *a, size_t n, double period_ns, double *numbers) {
     double phase_ns = 0, number = 0;
     int64_t first_ns = a[0].start_ns;
@@ -185,8 +208,10 @@ static size_t number_starts(struct nr_activity *a, size_t n, double period_ns, d
     return n_kept;
 }
 
-/* Starts that others made wait by far are left out: what is late says nothing of the clock. Returns how many stay. */
-static size_t keep_punctual(struct nr_activity *a, size_t n, double *numbers, double period_ns, double *scratch) {
+/* Starts that others made wait by far are left out: what is late says nothing of the clock. Returns how many
+ * stay. */
+static size_t keep_punctual(struct nr_activity *a, size_t n, double *numbers, double period_ns,
+                            double *scratch) {
     size_t n_kept = 0;
     const struct nr_activity first = a[0];
     for (size_t i = 0; i < n; i++) scratch[i] = left_ns(a, i, numbers, period_ns);
@@ -205,11 +230,13 @@ static size_t keep_punctual(struct nr_activity *a, size_t n, double *numbers, do
 }
 
 /* The slope and half of its 99 % interval; `slopes`: room for n * n / 2. 0 where there is none. */
-static double theil_sen(const struct nr_activity *a, size_t n, const double *numbers, double *slopes, double *error_ns) {
+static double theil_sen(const struct nr_activity *a, size_t n, const double *numbers, double *slopes,
+                        double *error_ns) {
     size_t n_slopes = 0;
     double count = (double)n;
     for (size_t i = 0; i < n; i++)
-        for (size_t j = i + 1; j < n; j++) slopes[n_slopes++] = (double)(a[j].start_ns - a[i].start_ns) / (numbers[j] - numbers[i]);
+        for (size_t j = i + 1; j < n; j++)
+            slopes[n_slopes++] = (double)(a[j].start_ns - a[i].start_ns) / (numbers[j] - numbers[i]);
     *error_ns = 0;
     if (n_slopes == 0) return 0;
     double slope = median(slopes, n_slopes), middle = (double)n_slopes / 2,
@@ -238,7 +265,8 @@ static int fit_line(struct nr_activity *a, size_t n, double *scratch, struct nr_
 }
 
 /* The period that a gap leads to. `activities` and `scratch` (2 n) are working memory. */
-static struct candidate try_gap(const struct nr_burst *bursts, size_t n, int64_t gap_ns, struct nr_activity *activities, double *scratch) {
+static struct candidate try_gap(const struct nr_burst *bursts, size_t n, int64_t gap_ns,
+                                struct nr_activity *activities, double *scratch) {
     struct candidate c = {.gap_ns = gap_ns};
     size_t n_main = keep_main(activities, nr_activities(bursts, n, gap_ns, 0, activities), scratch);
     if (n_main < MIN_ACTIVITIES) return c;
@@ -247,7 +275,8 @@ static struct candidate try_gap(const struct nr_burst *bursts, size_t n, int64_t
     if (c.period_ns <= 0) return c;
     const double guesses_ns[] = {c.period_ns, scanned(activities, n_main, c.period_ns)};
     for (int i = 0; i < 2; i++) {
-        double period_ns = refined(activities, n_main, guesses_ns[i], scratch, scratch + n), now = score(activities, n_main, period_ns);
+        double period_ns = refined(activities, n_main, guesses_ns[i], scratch, scratch + n),
+               now = score(activities, n_main, period_ns);
         if (i > 0 && now <= c.regularity) continue;
         c.period_ns = period_ns;
         c.regularity = now;
@@ -255,8 +284,8 @@ static struct candidate try_gap(const struct nr_burst *bursts, size_t n, int64_t
     return c;
 }
 
-static int find_rhythm(const struct nr_burst *bursts, size_t n, int64_t gap_ns, struct nr_activity *activities, double *scratch,
-                       struct nr_rhythm *rhythm) {
+static int find_rhythm(const struct nr_burst *bursts, size_t n, int64_t gap_ns,
+                       struct nr_activity *activities, double *scratch, struct nr_rhythm *rhythm) {
     static const int steps[] = {1, 2, 5};
     struct candidate candidates[MAX_GAPS], best = {0};
     int n_candidates = 0, n_same = 0;
@@ -264,17 +293,22 @@ static int find_rhythm(const struct nr_burst *bursts, size_t n, int64_t gap_ns, 
     int64_t decade_ns = 10000;
     for (int i = 0; i < MAX_GAPS; i++) {
         if (i > 0 && i % 3 == 0) decade_ns *= 10;
-        candidates[n_candidates++] = try_gap(bursts, n, gap_ns > 0 ? gap_ns : decade_ns * steps[i % 3], activities, scratch);
+        candidates[n_candidates++] =
+            try_gap(bursts, n, gap_ns > 0 ? gap_ns : decade_ns * steps[i % 3], activities, scratch);
         best_regularity = fmax(best_regularity, candidates[n_candidates - 1].regularity);
-        if (gap_ns > 0 || candidates[n_candidates - 1].period_ns <= 0) break; /* a wider gap joins everything */
+        /* a wider gap joins everything */
+        if (gap_ns > 0 || candidates[n_candidates - 1].period_ns <= 0) break;
     }
-    *rhythm = (struct nr_rhythm){.gap_ns = gap_ns > 0 ? gap_ns : DEFAULT_GAP_NS, .regularity = best_regularity};
+    *rhythm =
+        (struct nr_rhythm){.gap_ns = gap_ns > 0 ? gap_ns : DEFAULT_GAP_NS, .regularity = best_regularity};
     if (best_regularity < REGULAR) return 0;
     for (int i = 0; i < n_candidates; i++)
-        if (candidates[i].regularity >= AS_GOOD * best_regularity && candidates[i].period_ns > best.period_ns) best = candidates[i];
+        if (candidates[i].regularity >= AS_GOOD * best_regularity && candidates[i].period_ns > best.period_ns)
+            best = candidates[i];
     for (int i = 0; i < n_candidates; i++) {
         const struct candidate *c = &candidates[i];
-        if (fabs(c->period_ns / best.period_ns - 1) > 0.02 || c->regularity < AS_GOOD * best_regularity) continue;
+        if (fabs(c->period_ns / best.period_ns - 1) > 0.02 || c->regularity < AS_GOOD * best_regularity)
+            continue;
         gap_logs += log((double)c->gap_ns);
         n_same++;
     }

@@ -4,9 +4,11 @@
 enum { DEFAULT_RING_BYTES = 8 << 20 };
 
 const char *const nr_group_names[NR_N_GROUPS] = {
-    [NR_OTHER] = "other",     [NR_AGENT] = "agent",   [NR_SCRAPER] = "scraper", [NR_GENERATOR] = "generator", [NR_NOISELAB] = "noiselab",
-    [NR_RANK] = "rank",       [NR_KERNEL] = "kernel", [NR_IDLE] = "idle",       [NR_UNKNOWN] = "unknown",     [NR_PREEMPTED] = "preempted",
-    [NR_YIELDED] = "yielded", [NR_IRQ] = "irq",       [NR_SOFTIRQ] = "softirq", [NR_STEAL] = "steal",
+    [NR_OTHER] = "other",         [NR_AGENT] = "agent",       [NR_SCRAPER] = "scraper",
+    [NR_GENERATOR] = "generator", [NR_NOISELAB] = "noiselab", [NR_RANK] = "rank",
+    [NR_KERNEL] = "kernel",       [NR_IDLE] = "idle",         [NR_UNKNOWN] = "unknown",
+    [NR_PREEMPTED] = "preempted", [NR_YIELDED] = "yielded",   [NR_IRQ] = "irq",
+    [NR_SOFTIRQ] = "softirq",     [NR_STEAL] = "steal",
 };
 
 void nr_take_burst(struct nr_recorder *r, struct nr_burst burst) {
@@ -17,7 +19,8 @@ void nr_take_burst(struct nr_recorder *r, struct nr_burst burst) {
     r->totals.group_ns[burst.group] += burst.end_ns - burst.start_ns;
     r->totals.group_waited_ns[burst.group] += (burst.end_ns - burst.start_ns) * burst.n_waiting;
     nr_tally_burst(&r->tally, &burst);
-    int is_kept = r->config.keep >> burst.group & 1, is_beside = !is_kept && (r->config.beside >> burst.group & 1);
+    int is_kept = r->config.keep >> burst.group & 1,
+        is_beside = !is_kept && (r->config.beside >> burst.group & 1);
     if (!is_kept && !is_beside) return;
     int has_room = is_beside ? r->n_beside < r->config.max_bursts / 2 : 1;
     if (has_room && r->n_bursts < r->config.max_bursts) {
@@ -33,8 +36,13 @@ void nr_take_burst(struct nr_recorder *r, struct nr_burst burst) {
 void nr_take_task_burst(struct nr_recorder *r, int64_t start_ns, int64_t end_ns, int cpu, uint32_t tid) {
     const struct nr_task *task = nr_tasks_at(&r->tasks, tid);
     if (cpu < 0 || cpu >= r->n_cpus || !r->is_watched[cpu]) return;
-    struct nr_burst burst = {.start_ns = start_ns, .end_ns = end_ns, .cpu = cpu, .tid = tid < INT32_MAX ? (int32_t)tid : 0,
-                             .name = task->name, .group = task->group, .n_waiting = r->n_waiting ? r->n_waiting[cpu] : 0};
+    struct nr_burst burst = {.start_ns = start_ns,
+                             .end_ns = end_ns,
+                             .cpu = cpu,
+                             .tid = tid < INT32_MAX ? (int32_t)tid : 0,
+                             .name = task->name,
+                             .group = task->group,
+                             .n_waiting = r->n_waiting ? r->n_waiting[cpu] : 0};
     nr_take_burst(r, burst);
 }
 
@@ -48,8 +56,8 @@ static int is_online(int cpu) {
 
 static int set_up_cpus(struct nr_recorder *r) {
     int n = r->n_cpus = (int)sysconf(_SC_NPROCESSORS_CONF);
-    if (!NL_NEW(r->is_watched, n) || !NL_NEW(r->is_online, n) || !NL_NEW(r->n_waiting, n) || !NL_NEW(r->times, n) ||
-        !NL_NEW(r->times_before, n) || !NL_NEW(r->stat_text, NR_STAT_BYTES(n)))
+    if (!NL_NEW(r->is_watched, n) || !NL_NEW(r->is_online, n) || !NL_NEW(r->n_waiting, n) ||
+        !NL_NEW(r->times, n) || !NL_NEW(r->times_before, n) || !NL_NEW(r->stat_text, NR_STAT_BYTES(n)))
         return nl_error("cannot watch %d CPUs: %s", r->n_cpus, strerror(errno));
     for (int cpu = 0; cpu < r->n_cpus; cpu++) {
         r->is_online[cpu] = (uint8_t)is_online(cpu);
@@ -57,7 +65,8 @@ static int set_up_cpus(struct nr_recorder *r) {
     }
     for (int i = 0; i < r->config.n_cpus; i++) {
         int cpu = r->config.cpus[i];
-        if (cpu < 0 || cpu >= r->n_cpus || !r->is_online[cpu]) return nl_error("there is no CPU %d here, or it is offline", cpu);
+        if (cpu < 0 || cpu >= r->n_cpus || !r->is_online[cpu])
+            return nl_error("there is no CPU %d here, or it is offline", cpu);
         r->is_watched[cpu] = 1;
     }
     nr_read_cpu_times(r->stat_text, r->times, r->n_cpus);
@@ -82,11 +91,12 @@ int nr_open(struct nr_recorder **recorder, const struct nr_config *config) {
     r->config = *config;
     pthread_mutex_init(&r->lock, NULL);
     if (r->config.ring_bytes == 0) r->config.ring_bytes = DEFAULT_RING_BYTES;
-    if (config->max_bursts > 0) r->bursts = calloc((size_t)config->max_bursts, sizeof *r->bursts); /* untouched pages take no memory */
+    /* untouched pages take no memory */
+    if (config->max_bursts > 0) r->bursts = calloc((size_t)config->max_bursts, sizeof *r->bursts);
     int failed = config->max_bursts > 0 && !r->bursts ? nl_error("no memory for a recorder") : 0;
     /* the second scan: what was born between the look at /proc and the first record */
-    if (failed || set_up_cpus(r) || learn_tasks(r) || nr_source_choose(r, config->source) || nr_tasks_scan(&r->tasks, -1) ||
-        nr_tally_reserve(&r->tally)) {
+    if (failed || set_up_cpus(r) || learn_tasks(r) || nr_source_choose(r, config->source) ||
+        nr_tasks_scan(&r->tasks, -1) || nr_tally_reserve(&r->tally)) {
         nr_close(r);
         *recorder = NULL;
         return -1;
@@ -123,7 +133,8 @@ int nr_is_alive(struct nr_recorder *r, enum nr_group group) {
     nr_drain(r);
     pthread_mutex_lock(&r->lock);
     for (int i = 0; i < n; i++)
-        is_alive |= !strchr("ZX", seen[i].stat.state) && nr_tasks_at(&r->tasks, (uint32_t)seen[i].tid)->group == group;
+        is_alive |= !strchr("ZX", seen[i].stat.state) &&
+                    nr_tasks_at(&r->tasks, (uint32_t)seen[i].tid)->group == group;
     pthread_mutex_unlock(&r->lock);
     if (n >= 0) free(seen);
     return is_alive;
@@ -197,10 +208,13 @@ int nr_end(struct nr_recorder *r, struct nr_totals *half) {
 
 int nr_fds(const struct nr_recorder *r, struct pollfd *fds, int max) {
     int n = 0;
-    for (; n < r->rings.n && n < max; n++) fds[n] = (struct pollfd){.fd = r->rings.rings[n].fd, .events = POLLIN};
+    for (; n < r->rings.n && n < max; n++)
+        fds[n] = (struct pollfd){.fd = r->rings.rings[n].fd, .events = POLLIN};
     return n;
 }
 
 /* ---- results ---- */
 
-const char *nr_task_name(const struct nr_recorder *r, uint32_t name) { return r->tasks.names[name < r->tasks.n_names ? name : NR_NO_NAME]; }
+const char *nr_task_name(const struct nr_recorder *r, uint32_t name) {
+    return r->tasks.names[name < r->tasks.n_names ? name : NR_NO_NAME];
+}

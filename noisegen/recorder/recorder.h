@@ -1,8 +1,10 @@
-/* Who ran on which CPU, from when to when: the best source of the four that the machine allows (sources.c), measured stretches, and a table
- * of tasks. All functions are local and belong to one thread; errors are one line by nl_error.
+/* Who ran on which CPU, from when to when: the best source of the four that the machine allows (sources.c),
+ * measured stretches, and a table of tasks. All functions are local and belong to one thread; errors are one
+ * line by nl_error.
  *
- * Use: nr_open; nr_mark for every process whose group is known; for each measured half nr_begin, sleep (wake up for nr_fds only), nr_end;
- * then the writers and nr_close. Between nr_begin and nr_end nothing is allocated. Times are CLOCK_MONOTONIC, ns. */
+ * Use: nr_open; nr_mark for every process whose group is known; for each measured half nr_begin, sleep (wake
+ * up for nr_fds only), nr_end; then the writers and nr_close. Between nr_begin and nr_end nothing is
+ * allocated. Times are CLOCK_MONOTONIC, ns. */
 #pragma once
 
 #include "common/base/nl_usual.h"
@@ -26,9 +28,11 @@ extern const char *const nr_group_names[NR_N_GROUPS]; /* "agent", "rank", ... as
 
 /* What is watched. */
 enum nr_view {
-    NR_VIEW_CPUS,    /* whoever runs on the CPUs (source cpu); by the other sources: the marked tasks, as far as they can be seen */
-    NR_VIEW_TASKS,   /* the marked tasks only (a trace of an agent); source thread watches them */
-    NR_VIEW_THREADS, /* with source thread: when the threads `tids` were off their CPUs; source cpu: as NR_VIEW_CPUS */
+    NR_VIEW_CPUS,  /* whoever runs on the CPUs (source cpu); by the other sources: the marked tasks, as far as
+                      they can be seen */
+    NR_VIEW_TASKS, /* the marked tasks only (a trace of an agent); source thread watches them */
+    NR_VIEW_THREADS, /* with source thread: when the threads `tids` were off their CPUs; source cpu: as
+                        NR_VIEW_CPUS */
     NR_VIEW_ALL      /* whoever runs on the CPUs, by sources that need nobody to be marked */
 };
 
@@ -42,10 +46,13 @@ struct nr_config {
     const pid_t *pids; /* processes that are NR_AGENT from the start, with their children; more by nr_mark */
     int n_pids;
     const char *name;   /* tasks whose name begins so are NR_AGENT, now and later; NULL: none */
-    int64_t max_bursts; /* single bursts that are kept for nr_write_bursts; further ones are counted only. 0: none */
+    int64_t max_bursts; /* single bursts that are kept for nr_write_bursts; further ones are counted only. 0:
+                           none */
     uint32_t keep;      /* bit g: bursts of group g are kept */
-    uint32_t beside;    /* the same, for a file of their own: in half of the room at most, so that those of `keep` find theirs */
-    int64_t ring_bytes; /* a power of two; 0: 8 MiB, about 100,000 switches. Smaller where the machine allows no more */
+    uint32_t beside;    /* the same, for a file of their own: in half of the room at most, so that those of
+                           `keep` find theirs */
+    int64_t ring_bytes; /* a power of two; 0: 8 MiB, about 100,000 switches. Smaller where the machine allows
+                           no more */
 };
 
 /* One stretch that a task spent on a CPU (or, with NR_VIEW_THREADS by source thread, off it). */
@@ -67,15 +74,15 @@ struct nr_totals {
     int64_t cut;                   /* bursts whose begin or end is missing: counted, not invented */
     int64_t not_kept, beside_not_kept; /* bursts that found no room */
     int64_t group_ns[NR_N_GROUPS]; /* time on the watched CPUs, wall; irq, softirq, steal by /proc/stat */
-    /* of group_ns: while a rank that was preempted on this CPU waited for it, once for each such rank; source cpu only, which does not see
-     * that a sleeping rank has become ready */
+    /* of group_ns: while a rank that was preempted on this CPU waited for it, once for each such rank; source
+     * cpu only, which does not see that a sleeping rank has become ready */
     int64_t group_waited_ns[NR_N_GROUPS];
 };
 
 struct nr_recorder;
 
-/* Opens the best source possible (or the one named) and begins to record. Of the config only `name` is needed later. 0, -1 after a
- * message. */
+/* Opens the best source possible (or the one named) and begins to record. Of the config only `name` is needed
+ * later. 0, -1 after a message. */
 int nr_open(struct nr_recorder **recorder, const struct nr_config *config);
 void nr_close(struct nr_recorder *recorder);
 
@@ -83,11 +90,13 @@ void nr_close(struct nr_recorder *recorder);
 const char *nr_source(const struct nr_recorder *recorder);
 const char *nr_reason(const struct nr_recorder *recorder);
 
-/* A process (its threads, and with_tree its children) belongs to a group from now on, and what it starts later too.
+/* A process (its threads, and with_tree its children) belongs to a group from now on, and what it starts
+ * later too.
  * @return number of tasks found, 0 when there is no such process. */
 int nr_mark(struct nr_recorder *recorder, pid_t pid, enum nr_group group, int with_tree);
 
-/* A measured stretch in an arm (from 0 on) begins or ends now. nr_end may fill `half` with the sums of this stretch (NULL: not wanted).
+/* A measured stretch in an arm (from 0 on) begins or ends now. nr_end may fill `half` with the sums of this
+ * stretch (NULL: not wanted).
  */
 int nr_begin(struct nr_recorder *recorder, int arm);
 int nr_end(struct nr_recorder *recorder, struct nr_totals *half);
@@ -97,7 +106,8 @@ int nr_end(struct nr_recorder *recorder, struct nr_totals *half);
 int nr_fds(const struct nr_recorder *recorder, struct pollfd *fds, int max);
 void nr_drain(struct nr_recorder *recorder);
 
-/* 1 when a process of this group is alive as far as the recorder knows its tree, 0 when none is. Reads /proc: some ms. */
+/* 1 when a process of this group is alive as far as the recorder knows its tree, 0 when none is. Reads /proc:
+ * some ms. */
 int nr_is_alive(struct nr_recorder *recorder, enum nr_group group);
 
 const char *nr_task_name(const struct nr_recorder *recorder, uint32_t name);
@@ -107,9 +117,10 @@ struct nr_arm_words {
     const char *arm, *kind, *level; /* columns arm, kind, level_requested_percent; "" where empty */
 };
 
-/* Writes tasks.HOST.csv (docs/reference/formats.md), header included; bursts.HOST.trace, in the generator's format. @return 0, -1 with
- * errno. */
-int nr_write_tasks(const struct nr_recorder *recorder, FILE *file, const char *launch, const char *host, const struct nr_arm_words *arms);
+/* Writes tasks.HOST.csv (docs/reference/formats.md), header included; bursts.HOST.trace, in the generator's
+ * format. @return 0, -1 with errno. */
+int nr_write_tasks(const struct nr_recorder *recorder, FILE *file, const char *launch, const char *host,
+                   const struct nr_arm_words *arms);
 int nr_write_bursts(const struct nr_recorder *recorder, FILE *file, const char *host);
 
 /* The same of those that config.beside asked for. */

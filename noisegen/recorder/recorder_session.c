@@ -49,7 +49,8 @@ static int start_child(struct child *child, char *const *command) {
     return 0;
 }
 
-/* Whether it has ended by now, with all that it started: a daemon goes on when its first process has ended. */
+/* Whether it has ended by now, with all that it started: a daemon goes on when its first process
+ * has ended. */
 static int has_ended(struct child *child) {
     pid_t pid;
     int status;
@@ -62,8 +63,8 @@ static int has_ended(struct child *child) {
     return child->has_ended = pid < 0; /* no children at all */
 }
 
-/* What of it is a child of the caller now: the program and, when their parents have ended, those it started. Those that end stay in the
- * list until has_ended looks. @return their number, at most `max`. */
+/* What of it is a child of the caller now: the program and, when their parents have ended, those it started.
+ * Those that end stay in the list until has_ended looks. @return their number, at most `max`. */
 static int child_pids(pid_t *pids, int max) {
     FILE *file = fopen("/proc/thread-self/children", "re");
     int n = 0;
@@ -82,14 +83,16 @@ static void signal_children(const struct child *child, int signal) {
 
 /* Signals until nothing of it is left, or for patience_ns. */
 static int end_with(struct child *child, int signal, int64_t patience_ns) {
-    for (int64_t waited_ns = 0; !has_ended(child) && waited_ns < patience_ns; waited_ns += LOOK_MS * INT64_C(1000000)) {
+    for (int64_t waited_ns = 0; !has_ended(child) && waited_ns < patience_ns;
+         waited_ns += LOOK_MS * INT64_C(1000000)) {
         signal_children(child, signal);
         poll(NULL, 0, LOOK_MS);
     }
     return has_ended(child);
 }
 
-/* Ends it with all that it started: SIGTERM, and SIGKILL after patience_ns. @return 1 when it had to be killed, otherwise 0. */
+/* Ends it with all that it started: SIGTERM, and SIGKILL after patience_ns. @return 1 when it had to be
+ * killed, otherwise 0. */
 static int end_child(struct child *child, int64_t patience_ns) {
     if (child->pid <= 0) return 0;
     int was_killed = !end_with(child, SIGTERM, patience_ns) && end_with(child, SIGKILL, patience_ns);
@@ -138,7 +141,9 @@ static int64_t account_ns(const struct session *s) {
     for (int i = 0; i < s->n_watched && sum_ns >= 0; i++) {
         clockid_t clock;
         struct timespec t;
-        if (s->watched[i].has_ended || clock_getcpuclockid(s->watched[i].pid, &clock) || clock_gettime(clock, &t)) return -1;
+        if (s->watched[i].has_ended || clock_getcpuclockid(s->watched[i].pid, &clock) ||
+            clock_gettime(clock, &t))
+            return -1;
         sum_ns += (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
     }
     return sum_ns;
@@ -151,9 +156,10 @@ static int watch(struct session *s, const pid_t *pids, int n) {
         struct nr_proc_task task;
         int is_there = nr_proc_read_task(pids[i], pids[i], &task) == 0 && !strchr("ZX", task.stat.state);
         if (!is_there && s->o->command) continue; /* what it started may live on */
-        if (!is_there) return nl_error("%sthere is no process %d", s->o->n_pids > 0 ? "--pid: " : "", (int)pids[i]);
-        s->watched[s->n_watched++] =
-            (struct watched){.pid = pids[i], .start_ticks = task.stat.start_ticks, .pidfd = nl_pidfd(pids[i])};
+        if (!is_there)
+            return nl_error("%sthere is no process %d", s->o->n_pids > 0 ? "--pid: " : "", (int)pids[i]);
+        s->watched[s->n_watched++] = (struct watched){
+            .pid = pids[i], .start_ticks = task.stat.start_ticks, .pidfd = nl_pidfd(pids[i])};
     }
     return 0;
 }
@@ -164,7 +170,8 @@ static void look_for_ends(struct session *s) {
         struct watched *w = &s->watched[i];
         struct nr_proc_task task;
         if (w->has_ended) continue;
-        int is_there = nr_proc_read_task(w->pid, w->pid, &task) == 0, is_reused = is_there && task.stat.start_ticks != w->start_ticks;
+        int is_there = nr_proc_read_task(w->pid, w->pid, &task) == 0,
+            is_reused = is_there && task.stat.start_ticks != w->start_ticks;
         w->has_ended = !is_there || is_reused || strchr("ZX", task.stat.state);
         if (!w->has_ended) continue;
         s->n_ended++;
@@ -176,7 +183,9 @@ static void look_for_ends(struct session *s) {
 }
 
 /* Whether what was asked for is whoever runs on the CPUs. */
-static int is_of_all(const struct nr_options *o) { return o->n_pids == 0 && !o->name && !o->cgroup && !o->command; }
+static int is_of_all(const struct nr_options *o) {
+    return o->n_pids == 0 && !o->name && !o->cgroup && !o->command;
+}
 
 static int start_recorder(struct session *s, const pid_t *pids, int n) {
     const struct nr_options *o = s->o;
@@ -184,13 +193,20 @@ static int start_recorder(struct session *s, const pid_t *pids, int n) {
     int64_t seconds = o->duration_ns / 1000000000 + 1,
             most = seconds < MOST_BURSTS / BURSTS_PER_SECOND ? seconds * BURSTS_PER_SECOND : MOST_BURSTS;
     struct nr_config config = {
-        .source = o->source, .view = is_all ? NR_VIEW_ALL : NR_VIEW_TASKS, .cpus = o->cpus, .n_cpus = o->n_cpus, .pids = pids, .n_pids = n,
-        .name = o->name, .max_bursts = o->duration_ns > 0 ? most : MOST_BURSTS,
+        .source = o->source,
+        .view = is_all ? NR_VIEW_ALL : NR_VIEW_TASKS,
+        .cpus = o->cpus,
+        .n_cpus = o->n_cpus,
+        .pids = pids,
+        .n_pids = n,
+        .name = o->name,
+        .max_bursts = o->duration_ns > 0 ? most : MOST_BURSTS,
         .keep = is_all ? ~(1u << NR_IDLE | 1u << NR_NOISELAB) : 1u << NR_AGENT,
     };
     if (nr_open(&s->recorder, &config)) return -1;
     if (o->out && !s->recorder->source->has_bursts)
-        return nl_error("--out: there is no trace where switches cannot be recorded (%s)", nr_reason(s->recorder));
+        return nl_error("--out: there is no trace where switches cannot be recorded (%s)",
+                        nr_reason(s->recorder));
     nr_mark(s->recorder, getpid(), NR_NOISELAB, 0);
     for (int i = 0; i < o->n_except; i++) nr_mark(s->recorder, o->except[i], NR_NOISELAB, 1);
     return 0;
@@ -219,7 +235,9 @@ static int start_command(struct session *s) {
 static int start(struct session *s) {
     const struct nr_options *o = s->o;
     if (o->command) return start_command(s);
-    if (!o->cgroup) return (o->n_pids > 0 && watch(s, o->pids, o->n_pids)) || start_recorder(s, o->pids, o->n_pids) ? -1 : 0;
+    if (!o->cgroup)
+        return (o->n_pids > 0 && watch(s, o->pids, o->n_pids)) || start_recorder(s, o->pids, o->n_pids) ? -1
+                                                                                                        : 0;
     pid_t *pids;
     char reason[PATH_MAX + 128];
     int n = nr_proc_cgroup(o->cgroup, &pids, reason, sizeof reason), status = -1;
@@ -232,8 +250,8 @@ static int start(struct session *s) {
 
 /* ---- recording ---- */
 
-/* The CPUs' own account, which holds what tasks had against what the kernel says of the CPUs. The command that is recorded is no part of
- * this program. */
+/* The CPUs' own account, which holds what tasks had against what the kernel says of the CPUs. The command
+ * that is recorded is no part of this program. */
 static void begin_account(struct session *s) {
     int n = 0;
     s->own[n++] = -getpid();
@@ -258,15 +276,18 @@ static void end_account(struct session *s) {
 }
 
 /* Sleeps until a ring is half full, a process ended, a signal came, or the time is over. */
-static int sleep_until(struct session *s, int64_t end_ns, struct pollfd *fds, int max, const sigset_t *signals) {
+static int sleep_until(struct session *s, int64_t end_ns, struct pollfd *fds, int max,
+                       const sigset_t *signals) {
     int n = nr_fds(s->recorder, fds, max), n_rings = n;
     for (int i = 0; i < s->n_watched && n < max; i++)
-        if (!s->watched[i].has_ended && s->watched[i].pidfd >= 0) fds[n++] = (struct pollfd){.fd = s->watched[i].pidfd, .events = POLLIN};
+        if (!s->watched[i].has_ended && s->watched[i].pidfd >= 0)
+            fds[n++] = (struct pollfd){.fd = s->watched[i].pidfd, .events = POLLIN};
     int64_t left_ns = end_ns - nl_mono_ns();
     /* nothing but a look tells when the last of what went into the background ends */
     if (s->child.is_background && left_ns > LOOK_NS) left_ns = LOOK_NS;
     struct timespec timeout = nl_timespec(left_ns > 0 ? left_ns : 0);
-    if (ppoll(fds, (nfds_t)n, &timeout, signals) < 0 && errno != EINTR) return nl_error("ppoll: %s", strerror(errno));
+    if (ppoll(fds, (nfds_t)n, &timeout, signals) < 0 && errno != EINTR)
+        return nl_error("ppoll: %s", strerror(errno));
     int is_ready[2] = {0}; /* rings, ends */
     for (int i = 0; i < n; i++) is_ready[i >= n_rings] |= fds[i].revents & POLLIN;
     if (is_ready[0]) nr_drain(s->recorder);
@@ -280,7 +301,8 @@ static int record(struct session *s) {
     sigset_t stops, before;
     sigemptyset(&stops);
     for (int i = 0; i < N_STOPS; i++) sigaddset(&stops, stop_signals[i]);
-    sigprocmask(SIG_BLOCK, &stops, &before); /* they come only while this program sleeps, so that none is overlooked */
+    /* they come only while this program sleeps, so that none is overlooked */
+    sigprocmask(SIG_BLOCK, &stops, &before);
     int64_t account_before_ns = account_ns(s);
     begin_account(s);
     if (!fds || nr_begin(s->recorder, 0)) goto done;
@@ -300,7 +322,8 @@ static int record(struct session *s) {
     status = nr_end(s->recorder, NULL);
     end_account(s);
     int64_t account_after_ns = account_ns(s);
-    s->account_ns = account_before_ns >= 0 && account_after_ns >= 0 ? account_after_ns - account_before_ns : -1;
+    s->account_ns =
+        account_before_ns >= 0 && account_after_ns >= 0 ? account_after_ns - account_before_ns : -1;
 done:
     sigprocmask(SIG_SETMASK, &before, NULL);
     free(fds);
@@ -309,14 +332,17 @@ done:
 
 /* ---- the trace ---- */
 
-/* Opens the file beside its place before anything is recorded: a minute's recording must not end with a message about the path. */
+/* Opens the file beside its place before anything is recorded: a minute's recording must not end with a
+ * message about the path. */
 static int open_out(struct session *s) {
     const struct nr_options *o = s->o;
     if (!o->out) return 0;
     struct stat st;
     int is_there = stat(o->out, &st) == 0;
     if (is_there && (!o->may_replace || !S_ISREG(st.st_mode)))
-        return nl_error(S_ISREG(st.st_mode) ? "--out: '%s' exists (--force replaces it)" : "--out: '%s' is not a regular file", o->out);
+        return nl_error(S_ISREG(st.st_mode) ? "--out: '%s' exists (--force replaces it)"
+                                            : "--out: '%s' is not a regular file",
+                        o->out);
     if (nl_whole_open(&s->out, o->out, 0666) == 0) return 0;
     return nl_error("--out: cannot write '%s': %s", o->out, strerror(errno));
 }
@@ -338,13 +364,16 @@ static void describe(struct session *s) {
     if (o->command) return;
     if (o->cgroup) snprintf(s->what, sizeof s->what, "cgroup %s", o->cgroup);
     else if (o->name) snprintf(s->what, sizeof s->what, "tasks named %s*", o->name);
-    else if (o->n_pids > 0) snprintf(s->what, sizeof s->what, "process %d%s", (int)o->pids[0], o->n_pids > 1 ? " and others" : "");
+    else if (o->n_pids > 0)
+        snprintf(s->what, sizeof s->what, "process %d%s", (int)o->pids[0],
+                 o->n_pids > 1 ? " and others" : "");
     else snprintf(s->what, sizeof s->what, "%d CPUs, all tasks", o->n_cpus);
 }
 
 /* Whether more CPU time is unaccounted for than what was seen, or nothing was seen at all. */
 static int has_seen_too_little(const struct nr_summary *s) {
-    double unaccounted_percent = s->has_account ? nl_account_percent_of_cpu(&s->account, s->account.all.unaccounted_ns) : 0;
+    double unaccounted_percent =
+        s->has_account ? nl_account_percent_of_cpu(&s->account, s->account.all.unaccounted_ns) : 0;
     return s->n_takers == 0 || (nr_hides_some(s) && unaccounted_percent > nr_duty_percent(s));
 }
 
@@ -354,9 +383,11 @@ static void say_what_was_not_seen(const struct nr_summary *s) {
         return;
     }
     nl_warn("%s: nobody accounts for %.3g %% of a CPU (%.3g %% of the time of %d CPUs)%s%s%s",
-            s->n_takers == 0 ? "none of what was asked for was seen, which does not mean that none ran" : "what ran is at least this",
-            nl_account_percent_of_cpu(&s->account, s->account.all.unaccounted_ns), nl_account_unaccounted_percent(&s->account),
-            (int)s->account.n_cpus, s->account.blind[0] ? ": " : "", s->account.blind, s->n_takers == 0 ? "; there is no trace" : "");
+            s->n_takers == 0 ? "none of what was asked for was seen, which does not mean that none ran"
+                             : "what ran is at least this",
+            nl_account_percent_of_cpu(&s->account, s->account.all.unaccounted_ns),
+            nl_account_unaccounted_percent(&s->account), (int)s->account.n_cpus,
+            s->account.blind[0] ? ": " : "", s->account.blind, s->n_takers == 0 ? "; there is no trace" : "");
 }
 
 static int conclude(struct session *s) {
@@ -372,16 +403,18 @@ static int conclude(struct session *s) {
     if (s->by_cpu) nr_summary_account(s->recorder, summary, &s->account, s->by_cpu);
     /* what makes the trace less than the truth */
     if (summary->totals.lost > 0)
-        nl_warn("%lld records were lost: the trace has holes (%lld bursts are known to be cut)", (long long)summary->totals.lost,
-                (long long)summary->totals.cut);
-    if (summary->totals.not_kept > 0) nl_warn("%lld bursts found no room: record for a shorter time", (long long)summary->totals.not_kept);
+        nl_warn("%lld records were lost: the trace has holes (%lld bursts are known to be cut)",
+                (long long)summary->totals.lost, (long long)summary->totals.cut);
+    if (summary->totals.not_kept > 0)
+        nl_warn("%lld bursts found no room: record for a shorter time", (long long)summary->totals.not_kept);
     if (s->o->is_json) nr_print_json(s->recorder, summary);
     else nr_print_summary(s->recorder, summary, s->what);
     int is_printed = fflush(stdout) == 0 && !ferror(stdout);
     if (!is_printed) nl_error("cannot write the summary: %s", strerror(errno));
     say_what_was_not_seen(summary);
     if (summary->n_takers == 0) status = NL_EXIT_INCONCLUSIVE;
-    else if (write_out(s, summary) == 0 && is_printed) status = has_seen_too_little(summary) ? NL_EXIT_INCONCLUSIVE : NL_EXIT_OK;
+    else if (write_out(s, summary) == 0 && is_printed)
+        status = has_seen_too_little(summary) ? NL_EXIT_INCONCLUSIVE : NL_EXIT_OK;
     free(summary->trace);
     return status;
 }
@@ -391,9 +424,11 @@ int nr_session(const struct nr_options *o) {
     int status = NL_EXIT_USAGE;
     gethostname(s.host, sizeof s.host - 1);
     describe(&s);
-    for (int i = 0; i < N_STOPS; i++) sigaction(stop_signals[i], &(struct sigaction){.sa_handler = stop}, NULL);
+    for (int i = 0; i < N_STOPS; i++)
+        sigaction(stop_signals[i], &(struct sigaction){.sa_handler = stop}, NULL);
     int is_recorded = open_out(&s) == 0 && start(&s) == 0 && record(&s) == 0;
-    if (end_child(&s.child, PATIENCE_NS)) nl_warn("the command did not end within 5 s of SIGTERM and was killed");
+    if (end_child(&s.child, PATIENCE_NS))
+        nl_warn("the command did not end within 5 s of SIGTERM and was killed");
     if (is_recorded) status = conclude(&s);
     nl_whole_close(&s.out, 1);
     for (int i = 0; i < s.n_watched; i++)

@@ -4,14 +4,19 @@
 
 enum { MIN_RING_BYTES = 64 << 10, MAX_RECORD_BYTES = 256 };
 
-/* Each read of an event gives its value and, from Linux 6.0 on, how many records were lost (PERF_FORMAT_LOST, not in older headers). */
+/* Each read of an event gives its value and, from Linux 6.0 on, how many records were lost (PERF_FORMAT_LOST,
+ * not in older headers). */
 #define FORMAT_LOST (UINT64_C(1) << 4)
 
 /* ---- what the kernel writes: struct perf_event_header, a body, and this at the end of every record ---- */
 
 struct sample_id { uint32_t pid, tid; uint64_t time; uint32_t cpu, reserved; };
 
-struct task_body { struct perf_event_header header; uint32_t pid, parent_pid, tid, parent_tid; uint64_t time; };
+struct task_body {
+    struct perf_event_header header;
+    uint32_t pid, parent_pid, tid, parent_tid;
+    uint64_t time;
+};
 
 struct name_body { struct perf_event_header header; uint32_t pid, tid; char name[]; };
 
@@ -50,7 +55,8 @@ int nr_rings_add(struct nr_rings *r, struct perf_event_attr *attributes, pid_t t
     if (fd < 0) return -1;
     void *page = mmap(NULL, page_bytes + (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     int error = errno;
-    if (page != MAP_FAILED) r->rings[r->n++] = (struct nr_ring){.fd = fd, .page = page, .bytes = (uint64_t)bytes};
+    if (page != MAP_FAILED)
+        r->rings[r->n++] = (struct nr_ring){.fd = fd, .page = page, .bytes = (uint64_t)bytes};
     else close(fd);
     errno = error;
     return page != MAP_FAILED ? 0 : -1;
@@ -83,7 +89,9 @@ int nr_rings_enable(struct nr_rings *r) {
 
 /* ---- reading ---- */
 
-static const char *data_of(const struct nr_ring *ring) { return (const char *)ring->page + ring->page->data_offset; }
+static const char *data_of(const struct nr_ring *ring) {
+    return (const char *)ring->page + ring->page->data_offset;
+}
 
 static size_t size_at(const struct nr_ring *ring, uint64_t at) {
     /* records are aligned to 8: a header is never split */
@@ -134,7 +142,8 @@ static int translate(struct nr_ring *ring, const struct perf_event_header *heade
     const struct sample_id *id = (const void *)((const char *)header + header->size - sizeof *id);
     const struct task_body *task = (const void *)header;
     const struct name_body *name = (const void *)header;
-    *out = (struct nr_record){.time_ns = (int64_t)id->time, .cpu = (int)id->cpu, .pid = id->pid, .tid = id->tid};
+    *out =
+        (struct nr_record){.time_ns = (int64_t)id->time, .cpu = (int)id->cpu, .pid = id->pid, .tid = id->tid};
     switch (header->type) {
     case PERF_RECORD_SWITCH:
     case PERF_RECORD_SWITCH_CPU_WIDE:
@@ -187,10 +196,12 @@ int nr_rings_next(struct nr_rings *r, int64_t until_ns, struct nr_record *record
 }
 
 void nr_rings_done(struct nr_rings *r) {
-    for (int i = 0; i < r->n; i++) __atomic_store_n(&r->rings[i].page->data_tail, r->rings[i].tail, __ATOMIC_RELEASE);
+    for (int i = 0; i < r->n; i++)
+        __atomic_store_n(&r->rings[i].page->data_tail, r->rings[i].tail, __ATOMIC_RELEASE);
 }
 
-/* An event of another CPU is read there, in an interrupt of whoever runs: only where there may be something. */
+/* An event of another CPU is read there, in an interrupt of whoever runs: only where there may be
+ * something. */
 uint64_t nr_rings_lost(struct nr_rings *r) {
     uint64_t sum = 0;
     for (int i = 0; i < r->n; i++) {

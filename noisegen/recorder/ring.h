@@ -1,12 +1,20 @@
-/* The kernel's records of context switches, births, names and ends of tasks: perf_event_open(2), a dummy software event whose only
- * product is such records. One ring per CPU or thread; all are read as one stream in order of time. */
+/* The kernel's records of context switches, births, names and ends of tasks: perf_event_open(2), a dummy
+ * software event whose only product is such records. One ring per CPU or thread; all are read as one stream
+ * in order of time. */
 #pragma once
 
 #include <linux/perf_event.h>
 
 #include "common/base/nl_usual.h"
 
-enum nr_record_type { NR_RECORD_IN, NR_RECORD_OUT, NR_RECORD_BIRTH, NR_RECORD_NAME, NR_RECORD_EXIT, NR_RECORD_LOST };
+enum nr_record_type {
+    NR_RECORD_IN,
+    NR_RECORD_OUT,
+    NR_RECORD_BIRTH,
+    NR_RECORD_NAME,
+    NR_RECORD_EXIT,
+    NR_RECORD_LOST
+};
 
 struct nr_record {
     enum nr_record_type type;
@@ -41,11 +49,14 @@ struct nr_rings {
 struct perf_event_attr nr_ring_attributes(int with_switches);
 
 /* Opens an event, disabled, with a ring of its own of `bytes`. @return 0, -1 with errno. */
-int nr_rings_add(struct nr_rings *rings, struct perf_event_attr *attributes, pid_t tid, int cpu, int64_t bytes);
+int nr_rings_add(struct nr_rings *rings, struct perf_event_attr *attributes, pid_t tid, int cpu,
+                 int64_t bytes);
 
-/* Opens many rings by `open_all`, which adds them: of `bytes`, or of half of it, and so on down to 64 KiB, where the limits of locked
- * memory, which are for all rings of a user together, say so. @return 0, -1 with errno. */
-int nr_rings_share(struct nr_rings *rings, int (*open_all)(void *context, int64_t bytes), void *context, int64_t bytes);
+/* Opens many rings by `open_all`, which adds them: of `bytes`, or of half of it, and so on down to 64 KiB,
+ * where the limits of locked memory, which are for all rings of a user together, say so. @return 0, -1 with
+ * errno. */
+int nr_rings_share(struct nr_rings *rings, int (*open_all)(void *context, int64_t bytes), void *context,
+                   int64_t bytes);
 
 /* Opens an event on the same CPU that writes into ring `to`. @return 0, -1 with errno. */
 int nr_rings_redirect(struct nr_rings *rings, struct perf_event_attr *attributes, pid_t tid, int cpu, int to);
@@ -53,8 +64,8 @@ int nr_rings_redirect(struct nr_rings *rings, struct perf_event_attr *attributes
 /* Records from now on. @return 0, -1 with errno. */
 int nr_rings_enable(struct nr_rings *rings);
 
-/* Begins a pass over what the rings hold now; nr_rings_next hands out the records older than until_ns, oldest first (1), or ends (0);
- * nr_rings_done gives the room back to the kernel. No allocation. */
+/* Begins a pass over what the rings hold now; nr_rings_next hands out the records older than until_ns, oldest
+ * first (1), or ends (0); nr_rings_done gives the room back to the kernel. No allocation. */
 void nr_rings_look(struct nr_rings *rings);
 int nr_rings_next(struct nr_rings *rings, int64_t until_ns, struct nr_record *record);
 void nr_rings_done(struct nr_rings *rings);

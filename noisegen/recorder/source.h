@@ -1,4 +1,5 @@
-/* A source of what is recorded, one row per source in sources.c, best first; and the recorder's state, which sources share. */
+/* A source of what is recorded, one row per source in sources.c, best first; and the recorder's state, which
+ * sources share. */
 #pragma once
 
 #include "noisegen/recorder/tally.h"
@@ -12,7 +13,8 @@ struct nr_source {
     int is_cpu_time;  /* its times are the scheduler's account, steal is not in them */
     /* Required. Opens it; -1: why says why it is not possible here. */
     int (*open)(struct nr_recorder *r, char *why, size_t size);
-    /* Around a measured stretch, after begin_ns and end_ns are set; `begin` is not required. No allocation in `end`. */
+    /* Around a measured stretch, after begin_ns and end_ns are set; `begin` is not required. No allocation in
+     * `end`. */
     void (*begin)(struct nr_recorder *r);
     void (*end)(struct nr_recorder *r);
     /* Not required: reads what happened before until_ns. */
@@ -33,7 +35,8 @@ struct nr_recorder {
     int n_cpus;          /* configured: CPU numbers are below it */
     uint8_t *is_watched; /* by CPU */
     uint8_t *is_online;
-    uint8_t *n_waiting;  /* by CPU: ranks that were preempted there and have not run since; kept by source cpu */
+    uint8_t
+        *n_waiting; /* by CPU: ranks that were preempted there and have not run since; kept by source cpu */
     struct nr_rings rings;
     struct nr_tasks tasks;
     struct nr_tally tally;
@@ -60,5 +63,6 @@ void nr_take_burst(struct nr_recorder *r, struct nr_burst burst);
 /* A burst of a task by its number, with its name and group as they are now. */
 void nr_take_task_burst(struct nr_recorder *r, int64_t start_ns, int64_t end_ns, int cpu, uint32_t tid);
 
-/* Opens the best source, or the one named; the reason for not having a better one goes to r->reason. @return 0, -1. */
+/* Opens the best source, or the one named; the reason for not having a better one goes to r->reason. @return
+ * 0, -1. */
 int nr_source_choose(struct nr_recorder *r, const char *name);

@@ -1,5 +1,6 @@
-/* Source proc: the CPU time of every task that can be seen, before and after, where switches may not be recorded. No times within it, so no
- * bursts; what ended meanwhile took its account with it. Both looks allocate, so it is for a recorder that runs beside what is measured. */
+/* Source proc: the CPU time of every task that can be seen, before and after, where switches may not be
+ * recorded. No times within it, so no bursts; what ended meanwhile took its account with it. Both looks
+ * allocate, so it is for a recorder that runs beside what is measured. */
 #include "noisegen/recorder/source.h"
 
 struct account { pid_t tid; uint64_t start_ticks; int64_t run_ns; };
@@ -29,7 +30,8 @@ static void begin(struct nr_recorder *r) {
     s->n = 0;
     s->before = calloc((size_t)n + 1, sizeof *s->before);
     for (int i = 0; s->before && i < n; i++)
-        s->before[s->n++] = (struct account){.tid = seen[i].tid, .start_ticks = seen[i].stat.start_ticks, .run_ns = run_ns(&seen[i])};
+        s->before[s->n++] = (struct account){
+            .tid = seen[i].tid, .start_ticks = seen[i].stat.start_ticks, .run_ns = run_ns(&seen[i])};
     if (s->before) qsort(s->before, (size_t)s->n, sizeof *s->before, compare_tids);
     free(seen);
 }
@@ -37,7 +39,8 @@ static void begin(struct nr_recorder *r) {
 /* Whoever was not there at the first look has had all its time since. */
 static int64_t had_before_ns(const struct state *s, const struct nr_proc_task *task) {
     const struct account key = {.tid = task->tid};
-    const struct account *was = s->n > 0 ? bsearch(&key, s->before, (size_t)s->n, sizeof key, compare_tids) : NULL;
+    const struct account *was =
+        s->n > 0 ? bsearch(&key, s->before, (size_t)s->n, sizeof key, compare_tids) : NULL;
     return was && was->start_ticks == task->stat.start_ticks && was->run_ns > 0 ? was->run_ns : 0;
 }
 
@@ -49,9 +52,11 @@ static void end(struct nr_recorder *r) {
     for (int i = 0; i < n; i++) {
         const struct nr_proc_task *task = &seen[i];
         int64_t ns = run_ns(task) - had_before_ns(s, task);
-        if (ns <= 0 || task->stat.cpu < 0 || task->stat.cpu >= r->n_cpus || !r->is_watched[task->stat.cpu]) continue;
+        if (ns <= 0 || task->stat.cpu < 0 || task->stat.cpu >= r->n_cpus || !r->is_watched[task->stat.cpu])
+            continue;
         const struct nr_task *known = nr_tasks_at(&r->tasks, (uint32_t)task->tid);
-        struct nr_row *row = nr_tally_row(&r->tally, r->arm, task->stat.cpu, known->name, (enum nr_group)known->group);
+        struct nr_row *row =
+            nr_tally_row(&r->tally, r->arm, task->stat.cpu, known->name, (enum nr_group)known->group);
         r->totals.group_ns[known->group] += ns;
         if (!row) continue;
         row->cpu_ns = (row->cpu_ns < 0 ? 0 : row->cpu_ns) + ns;
@@ -68,6 +73,12 @@ static void close_proc(struct nr_recorder *r) {
 }
 
 const struct nr_source nr_source_proc = {
-    .name = "proc", .what = "CPU time of every visible task before and after, by /proc: no bursts, no trace", .is_cpu_time = 1,
-    .sees_all = 1, .open = open_proc, .begin = begin, .end = end, .close = close_proc,
+    .name = "proc",
+    .what = "CPU time of every visible task before and after, by /proc: no bursts, no trace",
+    .is_cpu_time = 1,
+    .sees_all = 1,
+    .open = open_proc,
+    .begin = begin,
+    .end = end,
+    .close = close_proc,
 };

@@ -1,11 +1,13 @@
-/* Source schedstat: the CPU time of each suspect's threads by /proc/PID/task/TID/schedstat, 1000 times a second, by a thread of its own on
- * a CPU that is not watched. The kernel brings a running task's account up to date at its timer ticks and at switches, so bursts closer
- * than a tick cannot be told apart: when a group of them began, and their CPU time, are right; single bursts are not. */
+/* Source schedstat: the CPU time of each suspect's threads by /proc/PID/task/TID/schedstat, 1000 times a
+ * second, by a thread of its own on a CPU that is not watched. The kernel brings a running task's account up
+ * to date at its timer ticks and at switches, so bursts closer than a tick cannot be told apart: when a group
+ * of them began, and their CPU time, are right; single bursts are not. */
 #include "noisegen/recorder/source.h"
 
 enum { SAMPLE_NS = 1000000, TICK_NS = 10000000 /* of the slowest kernel */, UPDATE_NS = 500000000 };
 
-/* The tasks in groups that somebody said (agent, rank, ...), each with its account by the scheduler: what is looked at. */
+/* The tasks in groups that somebody said (agent, rank, ...), each with its account by the scheduler: what is
+ * looked at. */
 
 struct suspect {
     pid_t pid, tid;
@@ -15,7 +17,8 @@ struct suspect {
     int64_t run_ns; /* at the last look */
     int cpu;
     int is_active;                       /* a burst lasts ... */
-    int64_t start_ns, burst_ns, last_ns; /* ... since when, CPU time in it, and when it was last seen running */
+    int64_t start_ns, burst_ns,
+        last_ns; /* ... since when, CPU time in it, and when it was last seen running */
 };
 
 enum { MAX_SUSPECTS = 512 };
@@ -38,7 +41,8 @@ static void drop_gone(struct suspects *s) {
     s->n = n;
 }
 
-/* Looks for tasks that are new and forgets those that are gone. Allocates: between measured stretches, or in the sampler's thread. */
+/* Looks for tasks that are new and forgets those that are gone. Allocates: between measured stretches, or in
+ * the sampler's thread. */
 static void update(struct suspects *s, struct nr_recorder *r) {
     struct nr_proc_task *seen;
     drop_gone(s);
@@ -46,10 +50,16 @@ static void update(struct suspects *s, struct nr_recorder *r) {
     int n_seen = nr_proc_tasks(0, &seen);
     for (int i = 0; i < n_seen; i++) {
         const struct nr_task *task = nr_tasks_at(&r->tasks, (uint32_t)seen[i].tid);
-        if (task->group < NR_AGENT || task->group > NR_RANK || task->group == NR_NOISELAB || is_there(s, seen[i].tid)) continue;
+        if (task->group < NR_AGENT || task->group > NR_RANK || task->group == NR_NOISELAB ||
+            is_there(s, seen[i].tid))
+            continue;
         if (s->n == MAX_SUSPECTS) break;
         struct suspect *new = &s->a[s->n];
-        *new = (struct suspect){.pid = seen[i].pid, .tid = seen[i].tid, .name = task->name, .group = task->group, .cpu = seen[i].stat.cpu};
+        *new = (struct suspect){.pid = seen[i].pid,
+                                .tid = seen[i].tid,
+                                .name = task->name,
+                                .group = task->group,
+                                .cpu = seen[i].stat.cpu};
         new->fd = nr_proc_open_schedstat(new->pid, new->tid);
         if (new->fd < 0) continue;
         new->run_ns = nr_proc_run_ns(new->fd);
@@ -74,8 +84,12 @@ struct state {
 
 static void finish(struct nr_recorder *r, struct suspect *s) {
     if (s->is_active) {
-        struct nr_burst burst = {
-            .start_ns = s->start_ns, .end_ns = s->start_ns + s->burst_ns, .cpu = s->cpu, .tid = s->tid, .name = s->name, .group = s->group};
+        struct nr_burst burst = {.start_ns = s->start_ns,
+                                 .end_ns = s->start_ns + s->burst_ns,
+                                 .cpu = s->cpu,
+                                 .tid = s->tid,
+                                 .name = s->name,
+                                 .group = s->group};
         nr_take_burst(r, burst);
     }
     s->is_active = 0;
@@ -90,8 +104,14 @@ static void sample(struct nr_recorder *r, struct state *state, int64_t now_ns, i
         if (more_ns > 0) {
             struct nr_proc_task task;
             if (!s->is_active) {
-                *s = (struct suspect){.pid = s->pid, .tid = s->tid, .name = s->name, .group = s->group, .fd = s->fd, .cpu = s->cpu,
-                                         .start_ns = now_ns - more_ns, .is_active = 1};
+                *s = (struct suspect){.pid = s->pid,
+                                      .tid = s->tid,
+                                      .name = s->name,
+                                      .group = s->group,
+                                      .fd = s->fd,
+                                      .cpu = s->cpu,
+                                      .start_ns = now_ns - more_ns,
+                                      .is_active = 1};
                 if (nr_proc_read_task(s->pid, s->tid, &task) == 0) s->cpu = task.stat.cpu;
             }
             s->run_ns = run_ns;
@@ -195,7 +215,8 @@ static void close_schedstat(struct nr_recorder *r) {
 
 const struct nr_source nr_source_schedstat = {
     .name = "schedstat",
-    .what = "the scheduler's account of suspected threads, 1000 times a second from another CPU: groups of bursts and CPU time, not single "
+    .what = "the scheduler's account of suspected threads, 1000 times a second from another CPU: groups of "
+            "bursts and CPU time, not single "
             "bursts",
     .has_bursts = 1,
     .is_cpu_time = 1,

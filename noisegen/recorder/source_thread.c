@@ -1,8 +1,10 @@
-/* Source thread: the kernel's record of every context switch of given threads, which needs no privilege for one's own processes. With
- * NR_VIEW_THREADS it tells when the threads were off their CPUs, otherwise when they were on them.
+/* Source thread: the kernel's record of every context switch of given threads, which needs no privilege for
+ * one's own processes. With NR_VIEW_THREADS it tells when the threads were off their CPUs, otherwise when
+ * they were on them.
  *
- * Threads and children that a watched task starts later are watched too where there is one event per task and CPU (the kernel passes on no
- * other kind with a ring); on machines where that takes too many events, only what ran at the beginning is. */
+ * Threads and children that a watched task starts later are watched too where there is one event per task and
+ * CPU (the kernel passes on no other kind with a ring); on machines where that takes too many events, only
+ * what ran at the beginning is. */
 #include "noisegen/recorder/source.h"
 
 enum { MAX_EVENTS = 900 /* descriptors: the usual limit is 1024 */ };
@@ -12,7 +14,8 @@ struct watched {
     uint32_t tid;
     int8_t is_on;        /* 1 on a CPU, 0 off it, -1: not known */
     int8_t is_preempted; /* off: although it could run */
-    int8_t is_initial;   /* nothing is known yet, but it was watched from the beginning: its first record tells what it did since then */
+    int8_t is_initial; /* nothing is known yet, but it was watched from the beginning: its first record tells
+                          what it did since then */
     int8_t is_lost;      /* nothing is known since records were lost, and that was counted */
     int cpu;
     int64_t since_ns;
@@ -50,7 +53,8 @@ static int open_inheriting(void *context, int64_t bytes) {
         int ring = -1;
         for (int i = 0; i < o->n; i++) {
             struct perf_event_attr attributes = nr_ring_attributes(1);
-            attributes.exclude_kernel = attributes.exclude_hv = 1; /* what perf_event_paranoid 2 allows; switches come all the same */
+            /* what perf_event_paranoid 2 allows; switches come all the same */
+            attributes.exclude_kernel = attributes.exclude_hv = 1;
             attributes.inherit = 1;
             attributes.read_format = 0; /* not together with inherit */
             int status = ring < 0 ? nr_rings_add(&r->rings, &attributes, o->tids[i], cpu, bytes)
@@ -92,17 +96,22 @@ static int collect(const struct nr_recorder *r, pid_t **tids) {
     return *tids ? n : -1;
 }
 
-static int open_tids(struct nr_recorder *r, struct state *s, const pid_t *tids, int n, char *why, size_t size) {
+static int open_tids(struct nr_recorder *r, struct state *s, const pid_t *tids, int n, char *why,
+                     size_t size) {
     struct opening opening = {r, tids, n};
     int n_online = 0;
     for (int cpu = 0; cpu < r->n_cpus; cpu++) n_online += r->is_online[cpu];
     s->capacity = n + 4096;
-    if (!NL_NEW(s->watched, s->capacity) || nr_map_reserve(&s->index, (size_t)s->capacity)) return nl_say(why, size, "no memory");
+    if (!NL_NEW(s->watched, s->capacity) || nr_map_reserve(&s->index, (size_t)s->capacity))
+        return nl_say(why, size, "no memory");
     int is_inheriting = !is_off_view(r) && n * n_online <= MAX_EVENTS;
-    if (nr_rings_share(&r->rings, is_inheriting ? open_inheriting : open_single, &opening, r->config.ring_bytes)) {
-        if (errno != EACCES && errno != EPERM) return nl_say(why, size, "perf_event_open: %s", strerror(errno));
+    if (nr_rings_share(&r->rings, is_inheriting ? open_inheriting : open_single, &opening,
+                       r->config.ring_bytes)) {
+        if (errno != EACCES && errno != EPERM)
+            return nl_say(why, size, "perf_event_open: %s", strerror(errno));
         return nl_say(why, size,
-                      "not allowed to watch these threads: they must be your own, and kernel.perf_event_paranoid at most 2 (here %d)",
+                      "not allowed to watch these threads: they must be your own, and "
+                      "kernel.perf_event_paranoid at most 2 (here %d)",
                       (int)nr_proc_number("/proc/sys/kernel/perf_event_paranoid", -1));
     }
     if (r->rings.n == 0) return nl_say(why, size, "the threads have ended");
@@ -116,8 +125,9 @@ static int open_thread(struct nr_recorder *r, char *why, size_t size) {
     struct state *s = r->state = calloc(1, sizeof *s);
     pid_t *tids = NULL;
     int n = collect(r, &tids);
-    int status = !s || n < 0 ? nl_say(why, size, "no memory") : n == 0 ? nl_say(why, size, "there is no thread to watch yet")
-                                                                      : open_tids(r, s, tids, n, why, size);
+    int status = !s || n < 0 ? nl_say(why, size, "no memory")
+                 : n == 0    ? nl_say(why, size, "there is no thread to watch yet")
+                             : open_tids(r, s, tids, n, why, size);
     free(tids);
     return status;
 }
@@ -130,7 +140,10 @@ static void finish(struct nr_recorder *r, const struct watched *w, int64_t until
         return;
     }
     if (w->is_on == 0)
-        nr_take_burst(r, (struct nr_burst){.start_ns = since_ns, .end_ns = until_ns, .cpu = w->cpu, .name = NR_NO_NAME,
+        nr_take_burst(r, (struct nr_burst){.start_ns = since_ns,
+                                           .end_ns = until_ns,
+                                           .cpu = w->cpu,
+                                           .name = NR_NO_NAME,
                                            .group = w->is_preempted ? NR_PREEMPTED : NR_YIELDED});
 }
 
@@ -162,9 +175,13 @@ static void follow(struct nr_recorder *r, const struct nr_record *record) {
         w->is_on = (int8_t)!is_in;
         w->cpu = record->cpu;
     }
-    if (w->is_on == is_in || (was_on < 0 && !is_in && !w->is_initial && !w->is_lost)) r->totals.cut++; /* the record between is missing */
+    /* the record between is missing */
+    if (w->is_on == is_in || (was_on < 0 && !is_in && !w->is_initial && !w->is_lost)) r->totals.cut++;
     if (w->is_on == !is_in) finish(r, w, record->time_ns);
-    *w = (struct watched){.tid = w->tid, .is_on = (int8_t)is_in, .cpu = record->cpu, .since_ns = record->time_ns,
+    *w = (struct watched){.tid = w->tid,
+                          .is_on = (int8_t)is_in,
+                          .cpu = record->cpu,
+                          .since_ns = record->time_ns,
                           .is_preempted = (int8_t)record->is_preempted};
     if (record->type == NR_RECORD_EXIT) w->is_on = -1; /* its number may get another owner */
 }
@@ -199,8 +216,8 @@ static void close_thread(struct nr_recorder *r) {
 
 const struct nr_source nr_source_thread = {
     .name = "thread",
-    .what =
-        "every context switch of given threads, by perf_event_open: needs no privilege for one's own processes (perf_event_paranoid <= 2)",
+    .what = "every context switch of given threads, by perf_event_open: needs no privilege for one's own "
+            "processes (perf_event_paranoid <= 2)",
     .has_bursts = 1,
     .open = open_thread,
     .end = end,

@@ -19,9 +19,12 @@ static struct nr_burst *sorted_bursts(const struct nr_recorder *r) {
     return sorted;
 }
 
-static int64_t scaled(int64_t ns, double share) { return share >= 0 && share < 1 ? (int64_t)((double)ns * share) : ns; }
+static int64_t scaled(int64_t ns, double share) {
+    return share >= 0 && share < 1 ? (int64_t)((double)ns * share) : ns;
+}
 
-/* Share of a CPU's busy time in an arm that the hypervisor took: /proc/stat's steal by the time on the CPU of all but the idle task. */
+/* Share of a CPU's busy time in an arm that the hypervisor took: /proc/stat's steal by the time on the CPU of
+ * all but the idle task. */
 static double steal_share(const struct nr_recorder *r, int arm, int cpu) {
     int64_t busy_ns = 0, steal_ns = 0;
     for (uint32_t i = 0; i < r->tally.n_rows; i++) {
@@ -33,14 +36,15 @@ static double steal_share(const struct nr_recorder *r, int arm, int cpu) {
     return busy_ns > steal_ns ? (double)steal_ns / (double)busy_ns : 0;
 }
 
-/* What of a task's time on a CPU was CPU time, the hypervisor's share (steal) taken off, in an arm (-1: in all); -1: not known here. */
+/* What of a task's time on a CPU was CPU time, the hypervisor's share (steal) taken off, in an arm (-1: in
+ * all); -1: not known here. */
 static double cpu_share(const struct nr_recorder *r, int arm, int cpu) {
     if (r->source->is_cpu_time) return 1;
     return r->source == &nr_source_cpu && r->knows_steal ? 1 - steal_share(r, arm, cpu) : -1;
 }
 
-/* Share of time on a CPU that was CPU time. What steal leaves is an estimate, by ticks and over all that the CPU did; it is never below the
- * kernel's account of the processes. */
+/* Share of time on a CPU that was CPU time. What steal leaves is an estimate, by ticks and over all that the
+ * CPU did; it is never below the kernel's account of the processes. */
 static double cpu_time_share(const struct nr_recorder *r, const struct nr_summary *s, int cpu) {
     double share = cpu_share(r, -1, cpu);
     return share >= 0 && share < s->least_share ? s->least_share : share;
@@ -60,7 +64,8 @@ static int block_of(const struct nr_recorder *r, const struct nr_summary *s, int
     return block < NR_BLOCKS ? block : NR_BLOCKS - 1;
 }
 
-static void sum_bursts(const struct nr_recorder *r, const struct nr_burst *bursts, int64_t n, struct nr_summary *s) {
+static void sum_bursts(const struct nr_recorder *r, const struct nr_burst *bursts, int64_t n,
+                       struct nr_summary *s) {
     s->n_bursts = n;
     s->has_cpus = 1;
     for (int64_t i = 0; i < n; i++) {
@@ -74,17 +79,20 @@ static void sum_bursts(const struct nr_recorder *r, const struct nr_burst *burst
     }
     /* where no burst is seen the account of the tasks is the time on CPUs */
     for (int group = 0; n == 0 && group < NR_UNKNOWN; group++)
-        if (group != NR_NOISELAB && group != NR_RANK && group != NR_IDLE) s->cpu_ns = s->wall_ns += s->totals.group_ns[group];
+        if (group != NR_NOISELAB && group != NR_RANK && group != NR_IDLE)
+            s->cpu_ns = s->wall_ns += s->totals.group_ns[group];
 }
 
-/* A trace's bursts must not overlap on a CPU; the time of several threads within one activity may be more than lies before the next. */
+/* A trace's bursts must not overlap on a CPU; the time of several threads within one activity may be more
+ * than lies before the next. */
 static void keep_apart(struct nr_activity *trace, size_t n) {
     for (size_t i = 0; i < n; i++)
         for (size_t j = i + 1; j < n && trace[j].start_ns < trace[i].start_ns + trace[i].busy_ns; j++)
             if (trace[j].cpu == trace[i].cpu) trace[i].busy_ns = trace[j].start_ns - trace[i].start_ns;
 }
 
-static int make_trace(const struct nr_recorder *r, const struct nr_burst *bursts, size_t n, struct nr_summary *s) {
+static int make_trace(const struct nr_recorder *r, const struct nr_burst *bursts, size_t n,
+                      struct nr_summary *s) {
     s->trace = malloc((n + 1) * sizeof *s->trace);
     if (!s->trace) return -1;
     s->n_activities = (int64_t)nr_activities(bursts, n, s->rhythm.gap_ns, 0, s->trace);
@@ -98,33 +106,39 @@ static int make_trace(const struct nr_recorder *r, const struct nr_burst *bursts
     return 0;
 }
 
-int nr_summarise(const struct nr_recorder *r, int64_t group_gap_ns, int64_t account_ns, struct nr_summary *s) {
+int nr_summarise(const struct nr_recorder *r, int64_t group_gap_ns, int64_t account_ns,
+                 struct nr_summary *s) {
     const struct nr_burst *bursts = r->bursts;
     int64_t n = r->n_bursts;
-    *s = (struct nr_summary){
-        .totals = r->totals, .account_ns = account_ns, .ended_status = -1, .least_share = least_share(bursts, n, account_ns)};
+    *s = (struct nr_summary){.totals = r->totals,
+                             .account_ns = account_ns,
+                             .ended_status = -1,
+                             .least_share = least_share(bursts, n, account_ns)};
     s->span_ns = s->totals.wall_ns;
     struct nr_burst *sorted = sorted_bursts(r);
     if (!sorted) return -1;
     s->n_takers = nr_takers(r, sorted, (size_t)n, s->takers, NR_MOST_TAKERS);
     sum_bursts(r, sorted, n, s);
-    int failed = s->n_takers < 0 || nr_rhythm(sorted, (size_t)n, group_gap_ns, &s->rhythm) || make_trace(r, sorted, (size_t)n, s);
+    int failed = s->n_takers < 0 || nr_rhythm(sorted, (size_t)n, group_gap_ns, &s->rhythm) ||
+                 make_trace(r, sorted, (size_t)n, s);
     free(sorted);
     return failed ? -1 : 0;
 }
 
-void nr_summary_account(const struct nr_recorder *r, struct nr_summary *s, const struct nl_account_sum *account,
-                        const struct nl_account_cpu *cpus) {
+void nr_summary_account(const struct nr_recorder *r, struct nr_summary *s,
+                        const struct nl_account_sum *account, const struct nl_account_cpu *cpus) {
     s->has_account = 1;
     s->account = *account;
     s->cpus = cpus;
     int64_t ended_ns = account->all.tasks_ns - s->wall_ns;
     if (r->source != &nr_source_proc || ended_ns <= 0) return;
     s->cpu_ns = s->wall_ns = account->all.tasks_ns;
-    if (100 * (double)ended_ns <= account->resolution_percent * (double)account->span_ns) return; /* it may be those that are there */
+    /* it may be those that are there */
+    if (100 * (double)ended_ns <= account->resolution_percent * (double)account->span_ns) return;
     int at = s->n_takers < NR_MOST_TAKERS ? s->n_takers++ : NR_MOST_TAKERS - 1;
     for (; at > 0 && s->takers[at - 1].busy_ns < ended_ns; at--) s->takers[at] = s->takers[at - 1];
-    s->takers[at] = (struct nr_taker){.task = "(ended)", .busy_ns = ended_ns, .n_bursts = -1, .typical_ns = -1, .longest_ns = -1};
+    s->takers[at] = (struct nr_taker){
+        .task = "(ended)", .busy_ns = ended_ns, .n_bursts = -1, .typical_ns = -1, .longest_ns = -1};
 }
 
 double nr_duty_percent(const struct nr_summary *s) {
@@ -137,21 +151,25 @@ int nr_hides_some(const struct nr_summary *s) {
 
 /* A name without what would end a field of a trace or a table. */
 static void write_name(FILE *file, const char *name) {
-    for (; *name; name++) fputc(isalnum((unsigned char)*name) || strchr("._:+-?/", *name) ? *name : '_', file);
+    for (; *name; name++)
+        fputc(isalnum((unsigned char)*name) || strchr("._:+-?/", *name) ? *name : '_', file);
 }
 
 /* The comments at the begin of a trace. */
-static void write_trace_head(const struct nr_recorder *r, FILE *file, const char *host, int64_t span_ns, int64_t not_kept) {
+static void write_trace_head(const struct nr_recorder *r, FILE *file, const char *host, int64_t span_ns,
+                             int64_t not_kept) {
     const struct nr_totals *t = &r->totals;
     fprintf(file, "# source: %s\n", r->source->name);
     if (r->reason[0]) fprintf(file, "# source_reason: %s\n", r->reason);
-    fprintf(file, "# origin_monotonic_ns: %" PRId64 "\n# host: %s\n# lost: %" PRId64 "\n# cut: %" PRId64 "\n# not_kept: %" PRId64
-            "\n# span_ns: %" PRId64 "\n# start_ns\tduration_ns\tcpu\tkind\ttask\n", r->origin_ns, host, t->lost, t->cut, not_kept,
-            span_ns > 0 ? span_ns : 1);
+    fprintf(file,
+            "# origin_monotonic_ns: %" PRId64 "\n# host: %s\n# lost: %" PRId64 "\n# cut: %" PRId64
+            "\n# not_kept: %" PRId64 "\n# span_ns: %" PRId64 "\n# start_ns\tduration_ns\tcpu\tkind\ttask\n",
+            r->origin_ns, host, t->lost, t->cut, not_kept, span_ns > 0 ? span_ns : 1);
 }
 
 /* A line of it; cpu -1: not known. */
-static void write_burst(const struct nr_recorder *r, FILE *file, int64_t start_ns, int64_t length_ns, int cpu, uint32_t name) {
+static void write_burst(const struct nr_recorder *r, FILE *file, int64_t start_ns, int64_t length_ns, int cpu,
+                        uint32_t name) {
     fprintf(file, "%" PRId64 "\t%" PRId64 "\t", start_ns - r->origin_ns, length_ns);
     if (cpu >= 0) fprintf(file, "%d\t-\t", cpu);
     else fputs("-\t-\t", file);
@@ -159,10 +177,12 @@ static void write_burst(const struct nr_recorder *r, FILE *file, int64_t start_n
     fputc('\n', file);
 }
 
-int nr_write_trace(const struct nr_recorder *r, const struct nr_summary *s, FILE *file, const char *what, const char *host) {
-    fprintf(file, "# noiselab-record: %s\n# group_gap_ns: %" PRId64 "\n# period_ns: %.0f\n# steal_ns: %" PRId64
-            "\n# percent of one CPU: %.6f\n", what, s->rhythm.gap_ns, s->rhythm.period_ns, s->totals.group_ns[NR_STEAL],
-            nr_duty_percent(s));
+int nr_write_trace(const struct nr_recorder *r, const struct nr_summary *s, FILE *file, const char *what,
+                   const char *host) {
+    fprintf(file,
+            "# noiselab-record: %s\n# group_gap_ns: %" PRId64 "\n# period_ns: %.0f\n# steal_ns: %" PRId64
+            "\n# percent of one CPU: %.6f\n",
+            what, s->rhythm.gap_ns, s->rhythm.period_ns, s->totals.group_ns[NR_STEAL], nr_duty_percent(s));
     write_trace_head(r, file, host, s->span_ns, r->totals.not_kept);
     for (size_t i = 0; i < s->n_trace; i++) {
         const struct nr_activity *a = &s->trace[i];
@@ -175,9 +195,13 @@ int nr_write_trace(const struct nr_recorder *r, const struct nr_summary *s, FILE
 
 enum { SHOWN_TAKERS = 5 };
 
-static const char *duration(int64_t ns, char *buffer, size_t size) { return ns < 0 ? "-" : nl_format_duration(ns, buffer, size); }
+static const char *duration(int64_t ns, char *buffer, size_t size) {
+    return ns < 0 ? "-" : nl_format_duration(ns, buffer, size);
+}
 
-static double percent_of_cpu(const struct nr_summary *s, int64_t ns) { return s->span_ns > 0 ? 100 * (double)ns / (double)s->span_ns : 0; }
+static double percent_of_cpu(const struct nr_summary *s, int64_t ns) {
+    return s->span_ns > 0 ? 100 * (double)ns / (double)s->span_ns : 0;
+}
 
 static double bursts_per_s(const struct nr_summary *s, const struct nr_taker *t) {
     return s->span_ns > 0 ? 1e9 * (double)t->n_bursts / (double)s->span_ns : 0;
@@ -188,12 +212,14 @@ static void print_takers(const struct nr_summary *s) {
     char typical[32], longest[32], period[32];
     for (int i = 0; i < s->n_takers && i < SHOWN_TAKERS; i++) {
         const struct nr_taker *t = &s->takers[i];
-        printf("%-12s %-15s %.4g %% of a CPU", i == 0 ? "who ran" : "", t->task, percent_of_cpu(s, t->busy_ns));
+        printf("%-12s %-15s %.4g %% of a CPU", i == 0 ? "who ran" : "", t->task,
+               percent_of_cpu(s, t->busy_ns));
         if (t->pid > 0) printf(", PID %d", (int)t->pid);
         else if (t->n_processes > 1) printf(", %d processes", t->n_processes);
         if (t->n_bursts > 0)
             printf(", %.3g bursts per second of %s (longest %s), %s%s", bursts_per_s(s, t),
-                   duration(t->typical_ns, typical, sizeof typical), duration(t->longest_ns, longest, sizeof longest),
+                   duration(t->typical_ns, typical, sizeof typical),
+                   duration(t->longest_ns, longest, sizeof longest),
                    t->period_ns > 0 ? "period " : "no period",
                    t->period_ns > 0 ? duration((int64_t)t->period_ns, period, sizeof period) : "");
         printf("%s%s\n", t->cpus[0] ? ", CPU " : "", t->cpus);
@@ -204,26 +230,32 @@ static void print_takers(const struct nr_summary *s) {
 static void print_account(const struct nr_summary *s) {
     const struct nl_account_sum *a = &s->account;
     if (a->span_ns == 0) {
-        printf("%-12s not known: /proc/stat cannot be read, so nothing here is known to be all\n", "unaccounted");
+        printf("%-12s not known: /proc/stat cannot be read, so nothing here is known to be all\n",
+               "unaccounted");
         return;
     }
-    printf("%-12s %.3g %% of a CPU: %d CPUs were busy for %.4g %%, tasks had %.4g %%, noiselab and what is left out %.4g %%, interrupts "
-           "%.3g %%, steal %.3g %%", "unaccounted", nl_account_percent_of_cpu(a, a->all.unaccounted_ns), (int)a->n_cpus,
+    printf("%-12s %.3g %% of a CPU: %d CPUs were busy for %.4g %%, tasks had %.4g %%, noiselab and what is "
+           "left out %.4g %%, interrupts "
+           "%.3g %%, steal %.3g %%",
+           "unaccounted", nl_account_percent_of_cpu(a, a->all.unaccounted_ns), (int)a->n_cpus,
            nl_account_percent_of_cpu(a, a->all.busy_ns), nl_account_percent_of_cpu(a, a->all.tasks_ns),
            nl_account_percent_of_cpu(a, a->all.own_ns), nl_account_percent_of_cpu(a, a->all.interrupts_ns),
            nl_account_percent_of_cpu(a, a->all.steal_ns));
     if (nl_account_is_blind(a, 0) && a->worst.cpu >= 0)
-        printf("; most on CPU %d, %.3g %%", (int)a->worst.cpu, nl_account_percent_of_cpu(a, a->worst.unaccounted_ns));
+        printf("; most on CPU %d, %.3g %%", (int)a->worst.cpu,
+               nl_account_percent_of_cpu(a, a->worst.unaccounted_ns));
     printf(" (resolution %.2g %%)\n", a->resolution_percent * a->n_cpus);
 }
 
 void nr_print_summary(const struct nr_recorder *r, const struct nr_summary *s, const char *what) {
     char a[32];
     printf("%-12s %s, %.3f s\n", "recorded", what, (double)s->span_ns / 1e9);
-    printf("%-12s %s%s%s%s\n", "source", nr_source(r), nr_reason(r)[0] ? " (" : "", nr_reason(r), nr_reason(r)[0] ? ")" : "");
-    printf("%-12s %s%.4f %% of one CPU (on CPUs %s", "duty", nr_hides_some(s) ? "at least " : "", nr_duty_percent(s),
-           duration(s->wall_ns, a, sizeof a));
-    if (s->cpu_ns >= 0 && s->cpu_ns != s->wall_ns) printf(", without the hypervisor's share %s", duration(s->cpu_ns, a, sizeof a));
+    printf("%-12s %s%s%s%s\n", "source", nr_source(r), nr_reason(r)[0] ? " (" : "", nr_reason(r),
+           nr_reason(r)[0] ? ")" : "");
+    printf("%-12s %s%.4f %% of one CPU (on CPUs %s", "duty", nr_hides_some(s) ? "at least " : "",
+           nr_duty_percent(s), duration(s->wall_ns, a, sizeof a));
+    if (s->cpu_ns >= 0 && s->cpu_ns != s->wall_ns)
+        printf(", without the hypervisor's share %s", duration(s->cpu_ns, a, sizeof a));
     if (s->account_ns >= 0) printf("; by the kernel's account %s", duration(s->account_ns, a, sizeof a));
     printf(")\n");
     if (r->source->has_bursts) {
@@ -232,10 +264,10 @@ void nr_print_summary(const struct nr_recorder *r, const struct nr_summary *s, c
             printf("%.6g ms +- %s (99 %%)\n", s->rhythm.period_ns / 1e6,
                    duration((int64_t)ceil(s->rhythm.period_error_ns), a, sizeof a));
         else printf("none found\n");
-        printf("%-12s %" PRId64 ", of %" PRId64 " bursts: those closer than %s are one\n", "activities", s->n_activities, s->n_bursts,
-               duration(s->rhythm.gap_ns, a, sizeof a));
-        printf("%-12s %" PRId64 " records lost, %" PRId64 " bursts cut by that, %" PRId64 " found no room\n", "losses", s->totals.lost,
-               s->totals.cut, s->totals.not_kept);
+        printf("%-12s %" PRId64 ", of %" PRId64 " bursts: those closer than %s are one\n", "activities",
+               s->n_activities, s->n_bursts, duration(s->rhythm.gap_ns, a, sizeof a));
+        printf("%-12s %" PRId64 " records lost, %" PRId64 " bursts cut by that, %" PRId64 " found no room\n",
+               "losses", s->totals.lost, s->totals.cut, s->totals.not_kept);
     }
     print_takers(s);
     if (s->has_account) print_account(s);
@@ -246,12 +278,14 @@ static json_t *known(int64_t value) { return value >= 0 ? json_integer((json_int
 static json_t *taker_json(const struct nr_summary *s, const struct nr_taker *t) {
     json_t *pid = t->pid > 0 ? json_integer(t->pid) : json_null();
     json_t *period = t->period_ns > 0 ? json_real(t->period_ns) : json_null();
-    json_t *json = json_pack("{s:o, s:o, s:i, s:s, s:o, s:b, s:I, s:f}", "task", nl_json_text(t->task), "pid", pid, "processes",
-                             t->n_processes, "pids", t->pids, "cgroup", nl_json_text(t->cgroup[0] ? t->cgroup : NULL), "kernel",
-                             t->is_kernel, "busy_ns", (json_int_t)t->busy_ns, "percent_of_cpu", percent_of_cpu(s, t->busy_ns));
-    nl_json_set(json, "bursts", known(t->n_bursts), "burst_ns", known(t->typical_ns), "longest_ns", known(t->longest_ns), "main_bursts",
-        json_integer((json_int_t)t->n_main), "main_busy_ns", json_integer((json_int_t)t->main_ns), "period_ns", period, "cpus",
-        json_string(t->cpus), "on_cpus",
+    json_t *json = json_pack("{s:o, s:o, s:i, s:s, s:o, s:b, s:I, s:f}", "task", nl_json_text(t->task), "pid",
+                             pid, "processes", t->n_processes, "pids", t->pids, "cgroup",
+                             nl_json_text(t->cgroup[0] ? t->cgroup : NULL), "kernel", t->is_kernel, "busy_ns",
+                             (json_int_t)t->busy_ns, "percent_of_cpu", percent_of_cpu(s, t->busy_ns));
+    nl_json_set(
+        json, "bursts", known(t->n_bursts), "burst_ns", known(t->typical_ns), "longest_ns",
+        known(t->longest_ns), "main_bursts", json_integer((json_int_t)t->n_main), "main_busy_ns",
+        json_integer((json_int_t)t->main_ns), "period_ns", period, "cpus", json_string(t->cpus), "on_cpus",
         NL_JSON_LIST(i, t->n_cpus, json_pack("[i, I]", t->on[i].cpu, (json_int_t)t->on[i].busy_ns)), NULL);
     return json;
 }
@@ -263,7 +297,8 @@ static json_t *takers_json(const struct nr_summary *s) {
     return array;
 }
 
-/* The activities of each CPU: how many began in each block of the recording, and how many were how long, by bins of nl_hist. */
+/* The activities of each CPU: how many began in each block of the recording, and how many were how long, by
+ * bins of nl_hist. */
 static void add_activities(json_t *json, const struct nr_recorder *r, const struct nr_summary *s) {
     static struct nl_hist hist;
     int64_t counts[NR_BLOCKS] = {0};
@@ -272,9 +307,13 @@ static void add_activities(json_t *json, const struct nr_recorder *r, const stru
         nl_hist_add(&hist, s->trace[i].busy_ns);
     }
     nl_json_set(json, "block_busy_ns", NL_JSON_LIST(i, NR_BLOCKS, json_integer((json_int_t)s->blocks_ns[i])),
-        "block_activities", NL_JSON_LIST(i, NR_BLOCKS, json_integer((json_int_t)counts[i])), "cpu_activity_lengths",
-        NL_JSON_LIST(i, NL_HIST_BINS, hist.bins[i] ? json_pack("[I, I]", (json_int_t)nl_hist_lo(i), (json_int_t)hist.bins[i]) : NULL),
-        NULL);
+                "block_activities", NL_JSON_LIST(i, NR_BLOCKS, json_integer((json_int_t)counts[i])),
+                "cpu_activity_lengths",
+                NL_JSON_LIST(i, NL_HIST_BINS,
+                             hist.bins[i]
+                                 ? json_pack("[I, I]", (json_int_t)nl_hist_lo(i), (json_int_t)hist.bins[i])
+                                 : NULL),
+                NULL);
 }
 
 /* How a command ended by itself. */
@@ -290,16 +329,21 @@ void nr_print_json(const struct nr_recorder *r, const struct nr_summary *s) {
     const struct nr_totals *t = &s->totals;
     const struct nr_rhythm *rhythm = &s->rhythm;
     int has_period = rhythm->period_ns > 0;
-    json_t *json = json_pack(
-        "{s:I, s:s, s:o, s:f, s:I, s:o, s:o, s:I, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "span_ns",
-        (json_int_t)s->span_ns, "source", nr_source(r), "source_reason", nl_json_text(nr_reason(r)), "percent_of_cpu", nr_duty_percent(s),
-        "wall_on_cpu_ns", (json_int_t)s->wall_ns, "cpu_ns", known(s->cpu_ns), "account_ns", known(s->account_ns), "steal_ns",
-        (json_int_t)t->group_ns[NR_STEAL], "period_ns", has_period ? json_real(rhythm->period_ns) : json_null(), "period_error_ns",
-        has_period ? json_real(rhythm->period_error_ns) : json_null(), "group_gap_ns", (json_int_t)rhythm->gap_ns, "groups",
-        (json_int_t)s->n_activities, "bursts", (json_int_t)s->n_bursts, "lost", (json_int_t)t->lost, "cut", (json_int_t)t->cut, "not_kept",
-        (json_int_t)t->not_kept, "ins", (json_int_t)t->ins, "outs", (json_int_t)t->outs, "ended", ended(s->ended_status), "tasks",
-        takers_json(s));
-    json_object_set_new(json, "account", s->has_account ? nl_account_json(&s->account, s->cpus, r->n_cpus) : json_null());
+    json_t *json =
+        json_pack("{s:I, s:s, s:o, s:f, s:I, s:o, s:o, s:I, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+                  "s:I, s:o, s:o}",
+                  "span_ns", (json_int_t)s->span_ns, "source", nr_source(r), "source_reason",
+                  nl_json_text(nr_reason(r)), "percent_of_cpu", nr_duty_percent(s), "wall_on_cpu_ns",
+                  (json_int_t)s->wall_ns, "cpu_ns", known(s->cpu_ns), "account_ns", known(s->account_ns),
+                  "steal_ns", (json_int_t)t->group_ns[NR_STEAL], "period_ns",
+                  has_period ? json_real(rhythm->period_ns) : json_null(), "period_error_ns",
+                  has_period ? json_real(rhythm->period_error_ns) : json_null(), "group_gap_ns",
+                  (json_int_t)rhythm->gap_ns, "groups", (json_int_t)s->n_activities, "bursts",
+                  (json_int_t)s->n_bursts, "lost", (json_int_t)t->lost, "cut", (json_int_t)t->cut, "not_kept",
+                  (json_int_t)t->not_kept, "ins", (json_int_t)t->ins, "outs", (json_int_t)t->outs, "ended",
+                  ended(s->ended_status), "tasks", takers_json(s));
+    json_object_set_new(json, "account",
+                        s->has_account ? nl_account_json(&s->account, s->cpus, r->n_cpus) : json_null());
     if (s->n_bursts > 0) add_activities(json, r, s);
     json_dumpf(json, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
     putchar('\n');
@@ -328,7 +372,8 @@ static int64_t cpu_ns(const struct nr_recorder *r, const struct nr_row *row) {
     return share >= 0 ? (int64_t)((double)row->wall_ns * share) : -1;
 }
 
-int nr_write_tasks(const struct nr_recorder *r, FILE *file, const char *launch, const char *host, const struct nr_arm_words *arms) {
+int nr_write_tasks(const struct nr_recorder *r, FILE *file, const char *launch, const char *host,
+                   const struct nr_arm_words *arms) {
     size_t n_bins;
     uint32_t n = r->tally.n_rows;
     const struct nr_row **rows = malloc((n + 1) * sizeof *rows);
@@ -336,14 +381,14 @@ int nr_write_tasks(const struct nr_recorder *r, FILE *file, const char *launch, 
     struct nr_map_entry *sorted = nr_tally_sorted_bins(&r->tally, &n_bins);
     for (uint32_t i = 0; i < n; i++) rows[i] = &r->tally.rows[i];
     qsort(rows, n, sizeof *rows, compare_rows);
-    fprintf(
-        file,
-        "launch,host,source,arm,kind,level_requested_percent,cpu,task,group,bursts,cpu_ns,wall_ns,p50_ns,p90_ns,p99_ns,max_ns,threads\n");
+    fprintf(file, "launch,host,source,arm,kind,level_requested_percent,cpu,task,group,bursts,cpu_ns,wall_ns,"
+                  "p50_ns,p90_ns,p99_ns,max_ns,threads\n");
     for (uint32_t i = 0; i < n; i++) {
         const struct nr_row *row = rows[i];
         const struct nr_arm_words *words = &arms[row->arm];
         struct nr_quantiles q = nr_tally_quantiles(sorted, n_bins, (uint32_t)(row - r->tally.rows));
-        fprintf(file, "%s,%s,%s,%s,%s,%s", launch, host, r->source->name, words->arm, words->kind, words->level);
+        fprintf(file, "%s,%s,%s,%s,%s,%s", launch, host, r->source->name, words->arm, words->kind,
+                words->level);
         write_known(file, row->cpu);
         fputc(',', file);
         write_name(file, nr_task_name(r, row->name));
@@ -351,7 +396,9 @@ int nr_write_tasks(const struct nr_recorder *r, FILE *file, const char *launch, 
         int has_bursts = row->group < NR_IRQ;
         write_known(file, has_bursts ? row->n_bursts : -1);
         write_known(file, cpu_ns(r, row));
-        write_known(file, row->has_wall && !r->source->is_cpu_time ? row->wall_ns : row->group >= NR_IRQ ? row->wall_ns : -1);
+        write_known(file, row->has_wall && !r->source->is_cpu_time ? row->wall_ns
+                          : row->group >= NR_IRQ                   ? row->wall_ns
+                                                                   : -1);
         write_known(file, q.p50_ns);
         write_known(file, q.p90_ns);
         write_known(file, q.p99_ns);
@@ -364,7 +411,8 @@ int nr_write_tasks(const struct nr_recorder *r, FILE *file, const char *launch, 
 }
 
 /* Those of these groups. */
-static int write_groups(const struct nr_recorder *r, FILE *file, const char *host, uint32_t groups, int64_t not_kept) {
+static int write_groups(const struct nr_recorder *r, FILE *file, const char *host, uint32_t groups,
+                        int64_t not_kept) {
     int64_t n = r->n_bursts, span_ns = r->end_ns == INT64_MAX ? 0 : r->end_ns - r->origin_ns;
     struct nr_burst *sorted = sorted_bursts(r);
     if (!sorted) return -1;
@@ -373,7 +421,8 @@ static int write_groups(const struct nr_recorder *r, FILE *file, const char *hos
     write_trace_head(r, file, host, span_ns, not_kept);
     for (int64_t i = 0; i < n; i++)
         if (groups >> sorted[i].group & 1)
-            write_burst(r, file, sorted[i].start_ns, sorted[i].end_ns - sorted[i].start_ns, sorted[i].cpu, sorted[i].name);
+            write_burst(r, file, sorted[i].start_ns, sorted[i].end_ns - sorted[i].start_ns, sorted[i].cpu,
+                        sorted[i].name);
     free(sorted);
     return fflush(file) || ferror(file) ? -1 : 0;
 }

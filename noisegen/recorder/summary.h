@@ -8,20 +8,22 @@
 
 enum { NR_MOST_TAKERS = 24, NR_APART = 4 /* processes of one name that are kept apart */, NR_TAKER_CPUS = 8 };
 
-/* A process; or all of one name: of the kernel's threads what stands before the slash (kworker/1:2 is kworker), and those of a name of
- * which none has a large part of its time. */
+/* A process; or all of one name: of the kernel's threads what stands before the slash (kworker/1:2 is
+ * kworker), and those of a name of which none has a large part of its time. */
 struct nr_taker {
     char task[16];
     pid_t pid;          /* 0: several processes, or not known */
     int n_processes;    /* 0: not known */
     char pids[48];      /* the busiest of them */
-    char cgroup[128];   /* of the process, as /proc/PID/cgroup has it, its end where it is longer; "": not known, it ended, or several */
+    char cgroup[128];   /* of the process, as /proc/PID/cgroup has it, its end where it is longer; "": not
+                           known, it ended, or several */
     int is_kernel;      /* threads of the kernel */
     int64_t busy_ns;    /* on CPUs */
     int64_t n_bursts;   /* bursts as the task's own activities; -1: this source sees none, nor what follows */
     int64_t typical_ns; /* the median of their time on CPUs */
     int64_t longest_ns;
-    int64_t n_main;     /* of the bursts those that make up its time: a fifth as long as the usual one (by CPU time), or longer ... */
+    int64_t n_main;     /* of the bursts those that make up its time: a fifth as long as the usual one (by CPU
+                           time), or longer ... */
     int64_t main_ns;    /* ... and their time on CPUs */
     double period_ns;   /* 0: none found */
     char cpus[48];      /* those with a twentieth of its time or more, the busiest first */
@@ -29,12 +31,14 @@ struct nr_taker {
     struct { int cpu; int64_t busy_ns; } on[NR_TAKER_CPUS]; /* ... its time on each */
 };
 
-/* Fills at most `most` takers, those with the most time first, by bursts sorted by start, or by the account of CPU time where there are
- * none. Their number, -1 without memory. */
-int nr_takers(const struct nr_recorder *recorder, const struct nr_burst *bursts, size_t n, struct nr_taker *takers, int most);
+/* Fills at most `most` takers, those with the most time first, by bursts sorted by start, or by the account
+ * of CPU time where there are none. Their number, -1 without memory. */
+int nr_takers(const struct nr_recorder *recorder, const struct nr_burst *bursts, size_t n,
+              struct nr_taker *takers, int most);
 
-/* From single bursts to activities. An agent's threads switch among themselves and sleep for moments, so one activity (a sample taken, a
- * scrape answered) leaves many bursts; what repeats with a period, and what a replay needs, are the activities. */
+/* From single bursts to activities. An agent's threads switch among themselves and sleep for moments, so one
+ * activity (a sample taken, a scrape answered) leaves many bursts; what repeats with a period, and what a
+ * replay needs, are the activities. */
 
 /* One activity on one CPU, or on all of them. */
 struct nr_activity {
@@ -46,9 +50,10 @@ struct nr_activity {
     uint32_t name; /* of its longest burst */
 };
 
-/* Joins bursts, sorted by start, that are at most gap_ns apart; by_cpu: each CPU for itself. activities: room for n; sorted by start.
- * Their number. */
-size_t nr_activities(const struct nr_burst *bursts, size_t n, int64_t gap_ns, int by_cpu, struct nr_activity *activities);
+/* Joins bursts, sorted by start, that are at most gap_ns apart; by_cpu: each CPU for itself. activities: room
+ * for n; sorted by start. Their number. */
+size_t nr_activities(const struct nr_burst *bursts, size_t n, int64_t gap_ns, int by_cpu,
+                     struct nr_activity *activities);
 
 /* What repeats. */
 struct nr_rhythm {
@@ -58,7 +63,8 @@ struct nr_rhythm {
     double period_error_ns; /* half of the period's 99 % interval */
 };
 
-/* Finds gap (gap_ns 0) and period together (docs/methods.md, Recording who ran). bursts: sorted by start. 0, -1 without memory. */
+/* Finds gap (gap_ns 0) and period together (docs/methods.md, Recording who ran). bursts: sorted by start. 0,
+ * -1 without memory. */
 int nr_rhythm(const struct nr_burst *bursts, size_t n, int64_t gap_ns, struct nr_rhythm *rhythm);
 
 enum { NR_BLOCKS = 16 /* of a recording: how the time on CPUs scatters */ };
@@ -71,7 +77,8 @@ struct nr_summary {
     struct nr_rhythm rhythm;
     int64_t n_bursts, n_activities;
     struct nr_totals totals;
-    struct nr_activity *trace; /* activities by CPU: what the trace holds, durations in CPU time; to be freed */
+    struct nr_activity
+        *trace; /* activities by CPU: what the trace holds, durations in CPU time; to be freed */
     size_t n_trace;
     int has_cpus; /* 0: the CPU of some burst is not known */
     int64_t blocks_ns[NR_BLOCKS]; /* of wall_ns, by when a burst began */
@@ -85,21 +92,23 @@ struct nr_summary {
 };
 
 /* Computes everything from the recorder's bursts. group_gap_ns 0: found. @return 0, -1 without memory. */
-int nr_summarise(const struct nr_recorder *recorder, int64_t group_gap_ns, int64_t account_ns, struct nr_summary *summary);
+int nr_summarise(const struct nr_recorder *recorder, int64_t group_gap_ns, int64_t account_ns,
+                 struct nr_summary *summary);
 
-/* Adds where the time of the watched CPUs went (borrowed). By source proc what tasks had that ended meanwhile is in it alone, and becomes
- * a taker of its own. */
-void nr_summary_account(const struct nr_recorder *recorder, struct nr_summary *summary, const struct nl_account_sum *account,
-                        const struct nl_account_cpu *cpus);
+/* Adds where the time of the watched CPUs went (borrowed). By source proc what tasks had that ended meanwhile
+ * is in it alone, and becomes a taker of its own. */
+void nr_summary_account(const struct nr_recorder *recorder, struct nr_summary *summary,
+                        const struct nl_account_sum *account, const struct nl_account_cpu *cpus);
 
 /* @return 0, -1 with errno. */
-int nr_write_trace(const struct nr_recorder *recorder, const struct nr_summary *summary, FILE *file, const char *what, const char *host);
+int nr_write_trace(const struct nr_recorder *recorder, const struct nr_summary *summary, FILE *file,
+                   const char *what, const char *host);
 
 /* Time on CPUs as a share of the recording, in percent of one CPU. */
 double nr_duty_percent(const struct nr_summary *summary);
 
-/* Whether some of what was asked for may have run unseen: more CPU time is unaccounted for than the account resolves, and either
- * whoever ran was asked for, or tasks of strangers cannot be seen. */
+/* Whether some of what was asked for may have run unseen: more CPU time is unaccounted for than the account
+ * resolves, and either whoever ran was asked for, or tasks of strangers cannot be seen. */
 int nr_hides_some(const struct nr_summary *summary);
 
 /* For people, and as JSON. */

@@ -2,8 +2,12 @@
 #include "noisegen/recorder/source.h"
 #include "noisegen/recorder/summary.h"
 
-enum { MOST_IN_RHYTHM = 1 << 16 /* bursts of a task in which a period is looked for */, MOST_NAMED = 8, LEAST_CPU_SHARE = 20,
-       LEAST_APART = 8 /* a process with less than this part of its name's time is not kept apart */ };
+enum {
+    MOST_IN_RHYTHM = 1 << 16 /* bursts of a task in which a period is looked for */,
+    MOST_NAMED = 8,
+    LEAST_CPU_SHARE = 20,
+    LEAST_APART = 8 /* a process with less than this part of its name's time is not kept apart */
+};
 #define MAIN_SHARE 0.2 /* of the usual burst: what is shorter is not what the task does */
 
 /* What one process, or all of a name, had: in all, and by CPU. */
@@ -25,7 +29,8 @@ static int goes_by(const char *called, const char *name, int is_kernel) {
     return strncmp(called, name, n) == 0 && (!name[n] || (is_kernel && n > 0 && name[n] == '/'));
 }
 
-static struct named *find(const struct nr_recorder *r, struct named *all, size_t *n, const struct nr_row *row) {
+static struct named *find(const struct nr_recorder *r, struct named *all, size_t *n,
+                          const struct nr_row *row) {
     const char *name = nr_task_name(r, row->name);
     int is_kernel = row->group == NR_KERNEL;
     for (size_t i = 0; i < *n; i++)
@@ -70,7 +75,8 @@ static pid_t process_of(const struct nr_recorder *r, const struct nr_burst *b) {
     return b->tid > 0 ? nr_tasks_at(&r->tasks, (uint32_t)b->tid)->pid : 0;
 }
 
-/* Adds what a process had; bursts and accounts of one come one after another, mostly. 0, -1 without memory. */
+/* Adds what a process had; bursts and accounts of one come one after another, mostly. 0, -1 without
+ * memory. */
 static int add_portion(struct named *one, pid_t pid, int64_t ns) {
     for (int i = one->n_processes - 1; pid > 0 && i >= 0; i--) {
         if (one->processes[i].pid != pid) continue;
@@ -84,9 +90,11 @@ static int add_portion(struct named *one, pid_t pid, int64_t ns) {
 }
 
 /* The processes of a name: of its bursts, or by the tasks' accounts. */
-static int find_processes(const struct nr_recorder *r, struct named *one, const struct nr_burst *own, size_t n) {
+static int find_processes(const struct nr_recorder *r, struct named *one, const struct nr_burst *own,
+                          size_t n) {
     int failed = 0;
-    for (size_t i = 0; i < n && !failed; i++) failed = add_portion(one, process_of(r, &own[i]), own[i].end_ns - own[i].start_ns);
+    for (size_t i = 0; i < n && !failed; i++)
+        failed = add_portion(one, process_of(r, &own[i]), own[i].end_ns - own[i].start_ns);
     const struct nr_map *map = &r->tally.processes;
     for (size_t i = 0; n == 0 && i < map->capacity && !failed; i++) {
         const struct nr_map_entry *e = &map->entries[i];
@@ -95,11 +103,13 @@ static int find_processes(const struct nr_recorder *r, struct named *one, const 
         if (goes_by(one->name, nr_task_name(r, row->name), row->group == NR_KERNEL))
             failed = add_portion(one, (pid_t)(uint32_t)e->key, (int64_t)e->count);
     }
-    if (one->n_processes > 0) qsort(one->processes, (size_t)one->n_processes, sizeof *one->processes, compare_portions);
+    if (one->n_processes > 0)
+        qsort(one->processes, (size_t)one->n_processes, sizeof *one->processes, compare_portions);
     return failed ? -1 : 0;
 }
 
-/* The bursts that make up the task's time, of activities sorted by length: those of a fifth of the usual one or more. */
+/* The bursts that make up the task's time, of activities sorted by length: those of a fifth of the usual one
+ * or more. */
 static void sum_main(const struct nr_activity *sorted, size_t n, struct nr_taker *taker) {
     double total_ns = 0, sum_ns = 0, usual_ns = 0;
     for (size_t i = 0; i < n; i++) total_ns += (double)sorted[i].busy_ns;
@@ -137,19 +147,23 @@ static void name_processes(const struct portion *processes, int n, struct nr_tak
 /* What is under this process: the end of a long path tells more. */
 static void name_cgroup(struct nr_taker *taker) {
     char path[PATH_MAX];
-    if (nl_cgroup_of("", taker->pid, "", path, sizeof path) && nl_cgroup_of("", taker->pid, "name=systemd", path, sizeof path)) return;
+    if (nl_cgroup_of("", taker->pid, "", path, sizeof path) &&
+        nl_cgroup_of("", taker->pid, "name=systemd", path, sizeof path))
+        return;
     size_t n = strlen(path), room = sizeof taker->cgroup - 1;
     memcpy(taker->cgroup, n > room ? path + n - room : path, n > room ? room + 1 : n + 1);
 }
 
-/* One process of a name (by_cpu: of its bursts), or all but the first `n_apart`; `own`: room for its bursts. */
-static int fill(const struct nr_recorder *r, const struct named *one, int process, int n_apart, const struct nr_burst *bursts, size_t n,
-                struct nr_burst *own, struct nr_taker *taker) {
+/* One process of a name (by_cpu: of its bursts), or all but the first `n_apart`; `own`: room for
+ * its bursts. */
+static int fill(const struct nr_recorder *r, const struct named *one, int process, int n_apart,
+                const struct nr_burst *bursts, size_t n, struct nr_burst *own, struct nr_taker *taker) {
     int64_t *by_cpu = calloc((size_t)r->n_cpus, sizeof *by_cpu);
     size_t n_own = 0;
     int is_one = process >= 0, first = is_one ? process : n_apart;
     if (!by_cpu) return -1;
-    *taker = (struct nr_taker){.n_bursts = -1, .typical_ns = -1, .longest_ns = -1, .is_kernel = one->is_kernel};
+    *taker =
+        (struct nr_taker){.n_bursts = -1, .typical_ns = -1, .longest_ns = -1, .is_kernel = one->is_kernel};
     memcpy(taker->task, one->name, sizeof taker->task);
     taker->n_processes = is_one ? 1 : one->n_processes - n_apart;
     taker->busy_ns = is_one ? one->processes[process].ns : one->busy_ns;
@@ -166,7 +180,8 @@ static int fill(const struct nr_recorder *r, const struct named *one, int proces
     if (n_own == 0) memcpy(by_cpu, one->by_cpu, (size_t)r->n_cpus * sizeof *by_cpu);
     name_cpus(by_cpu, r->n_cpus, n_own == 0 ? one->busy_ns : taker->busy_ns, taker);
     free(by_cpu);
-    if (one->n_processes > first) name_processes(one->processes + first, is_one ? 1 : one->n_processes - n_apart, taker);
+    if (one->n_processes > first)
+        name_processes(one->processes + first, is_one ? 1 : one->n_processes - n_apart, taker);
     if (is_one || one->n_processes == 1) taker->pid = one->processes[first].pid;
     if (taker->pid > 0 && !one->is_kernel) name_cgroup(taker);
     return n_own > 0 ? find_rhythm(own, n_own, taker) : 0;
@@ -181,12 +196,13 @@ static int n_kept_apart(const struct named *one) {
 }
 
 /* The takers of one name. Their number, -1 without memory. */
-static int take_named(const struct nr_recorder *r, struct named *one, const struct nr_burst *bursts, size_t n, struct nr_burst *own,
-                      struct nr_taker *takers, int most) {
+static int take_named(const struct nr_recorder *r, struct named *one, const struct nr_burst *bursts, size_t n,
+                      struct nr_burst *own, struct nr_taker *takers, int most) {
     size_t n_own = 0;
     int n_taken = 0;
     for (size_t k = 0; k < n; k++)
-        if (goes_by(one->name, nr_task_name(r, bursts[k].name), bursts[k].group == NR_KERNEL)) own[n_own++] = bursts[k];
+        if (goes_by(one->name, nr_task_name(r, bursts[k].name), bursts[k].group == NR_KERNEL))
+            own[n_own++] = bursts[k];
     if (find_processes(r, one, own, n_own)) return -1;
     int n_apart = n_kept_apart(one);
     if (n_apart > most) n_apart = 0;
@@ -196,7 +212,8 @@ static int take_named(const struct nr_recorder *r, struct named *one, const stru
     return fill(r, one, -1, n_apart, bursts, n, own, &takers[n_taken]) ? -1 : n_taken + 1;
 }
 
-int nr_takers(const struct nr_recorder *r, const struct nr_burst *bursts, size_t n, struct nr_taker *takers, int most) {
+int nr_takers(const struct nr_recorder *r, const struct nr_burst *bursts, size_t n, struct nr_taker *takers,
+              int most) {
     size_t n_all = 0;
     struct nr_burst *own = malloc((n + 1) * sizeof *own);
     struct named *all = calloc(r->tally.n_rows + 1, sizeof *all);

@@ -11,7 +11,10 @@ int nr_tally_reserve(struct nr_tally *t) {
         t->rows = rows;
         t->capacity = t->n_rows + 2 * NEW_ROWS;
     }
-    return nr_map_reserve(&t->index, NEW_ROWS) || nr_map_reserve(&t->bins, NEW_BINS) || nr_map_reserve(&t->threads, NEW_THREADS) ? -1 : 0;
+    return nr_map_reserve(&t->index, NEW_ROWS) || nr_map_reserve(&t->bins, NEW_BINS) ||
+                   nr_map_reserve(&t->threads, NEW_THREADS)
+               ? -1
+               : 0;
 }
 
 void nr_tally_free(struct nr_tally *t) {
@@ -27,7 +30,8 @@ static uint64_t *row_number(struct nr_tally *t, int arm, int cpu, uint32_t name,
     uint64_t key = ((((uint64_t)arm << 16 | (uint16_t)cpu) << 16 | name) << 8 | (uint64_t)group) + 1;
     uint64_t *number = t->n_rows < t->capacity ? nr_map_at(&t->index, key) : NULL;
     if (number && *number == 0) {
-        t->rows[t->n_rows++] = (struct nr_row){.arm = arm, .cpu = cpu, .name = name, .group = group, .max_ns = -1, .cpu_ns = -1};
+        t->rows[t->n_rows++] =
+            (struct nr_row){.arm = arm, .cpu = cpu, .name = name, .group = group, .max_ns = -1, .cpu_ns = -1};
         *number = t->n_rows;
     }
     return number;
@@ -84,7 +88,8 @@ struct nr_quantiles nr_tally_quantiles(const struct nr_map_entry *sorted, size_t
         else hi = middle;
     }
     for (; lo < n && sorted[lo].key < end; lo++) hist.bins[sorted[lo].key - first] = sorted[lo].count;
-    return (struct nr_quantiles){nl_hist_quantile(&hist, 0.5), nl_hist_quantile(&hist, 0.9), nl_hist_quantile(&hist, 0.99)};
+    return (struct nr_quantiles){nl_hist_quantile(&hist, 0.5), nl_hist_quantile(&hist, 0.9),
+                                 nl_hist_quantile(&hist, 0.99)};
 }
 
 /* The finaliser of splitmix64 (Steele, Lea, Flood 2014): neighbouring keys land far apart. */

@@ -1,10 +1,12 @@
-/* The table of tasks: arm x CPU x name x group, with bursts, time, a histogram of lengths (bins of nl_hist) and the number of threads.
- * Histograms are kept as counts of the bins in use, so that thousands of rows fit. */
+/* The table of tasks: arm x CPU x name x group, with bursts, time, a histogram of lengths (bins of nl_hist)
+ * and the number of threads. Histograms are kept as counts of the bins in use, so that thousands of rows fit.
+ */
 #pragma once
 
 #include "noisegen/recorder/recorder.h"
 
-/* Counts by a 64-bit key, in open addressing. Grows only in nr_map_reserve, so that counting allocates nothing. */
+/* Counts by a 64-bit key, in open addressing. Grows only in nr_map_reserve, so that counting allocates
+ * nothing. */
 
 struct nr_map_entry {
     uint64_t key; /* 0: free */
@@ -20,7 +22,8 @@ struct nr_map {
 /* Room for n_new keys more. @return 0, -1 without memory. */
 int nr_map_reserve(struct nr_map *map, size_t n_new);
 
-/* The count of a key other than 0, made with 0 where it is new; NULL when the table is full. No allocation. */
+/* The count of a key other than 0, made with 0 where it is new; NULL when the table is full. No
+ * allocation. */
 uint64_t *nr_map_at(struct nr_map *map, uint64_t key);
 
 void nr_map_free(struct nr_map *map);
@@ -57,7 +60,9 @@ void nr_tally_burst(struct nr_tally *tally, const struct nr_burst *burst);
 /* Adds CPU time of a process to what a row has. May allocate. */
 void nr_tally_process(struct nr_tally *tally, const struct nr_row *row, pid_t pid, int64_t ns);
 
-/* Quantiles of the lengths of a row's bursts, ns; -1 where there are none. `sorted` is nr_tally_sorted_bins. */
+/* Quantiles of the lengths of a row's bursts, ns; -1 where there are none. `sorted` is
+ * nr_tally_sorted_bins. */
 struct nr_quantiles { int64_t p50_ns, p90_ns, p99_ns; };
-struct nr_map_entry *nr_tally_sorted_bins(const struct nr_tally *tally, size_t *n); /* to be freed; NULL without memory or bins */
+struct nr_map_entry *nr_tally_sorted_bins(const struct nr_tally *tally,
+                                          size_t *n); /* to be freed; NULL without memory or bins */
 struct nr_quantiles nr_tally_quantiles(const struct nr_map_entry *sorted, size_t n, uint32_t row);

@@ -8,7 +8,8 @@ enum { SLOTS = 4 * NR_MAX_NAMES, KERNEL_PARENT = 2 /* kthreadd */ };
 int nr_tasks_open(struct nr_tasks *t, const char *agent_name) {
     int64_t max_pid = nr_proc_number("/proc/sys/kernel/pid_max", 1 << 22);
     *t = (struct nr_tasks){.n_tasks = (uint32_t)max_pid, .agent_name = agent_name};
-    t->tasks = calloc((size_t)max_pid + 1, sizeof *t->tasks); /* the last one stands for tasks that are gone */
+    /* the last one stands for tasks that are gone */
+    t->tasks = calloc((size_t)max_pid + 1, sizeof *t->tasks);
     t->names = calloc(NR_MAX_NAMES, sizeof *t->names);
     t->slots = calloc(SLOTS, sizeof *t->slots);
     if (!t->tasks || !t->names || !t->slots) {
@@ -28,7 +29,9 @@ void nr_tasks_close(struct nr_tasks *t) {
     *t = (struct nr_tasks){0};
 }
 
-struct nr_task *nr_tasks_at(const struct nr_tasks *t, uint32_t tid) { return &t->tasks[tid < t->n_tasks ? tid : t->n_tasks]; }
+struct nr_task *nr_tasks_at(const struct nr_tasks *t, uint32_t tid) {
+    return &t->tasks[tid < t->n_tasks ? tid : t->n_tasks];
+}
 
 uint32_t nr_tasks_name(struct nr_tasks *t, const char *name) {
     uint32_t hash = 2166136261u; /* FNV-1a */
@@ -58,7 +61,8 @@ void nr_tasks_follow(struct nr_tasks *t, const struct nr_record *record) {
         if (is_named(t, record->name)) task->group = NR_AGENT;
         return;
     }
-    if (record->type != NR_RECORD_BIRTH || (task->marked_ns >= record->time_ns && task->marked_ns > 0)) return;
+    if (record->type != NR_RECORD_BIRTH || (task->marked_ns >= record->time_ns && task->marked_ns > 0))
+        return;
     const struct nr_task *parent = nr_tasks_at(t, record->parent_tid);
     if (!parent->is_known) parent = nr_tasks_at(t, record->parent_pid);
     int is_kernel = record->parent_pid == KERNEL_PARENT || parent->group == NR_KERNEL;
@@ -74,7 +78,8 @@ void nr_tasks_follow(struct nr_tasks *t, const struct nr_record *record) {
 static void see(struct nr_tasks *t, const struct nr_proc_task *seen) {
     struct nr_task *task = nr_tasks_at(t, (uint32_t)seen->tid);
     if ((uint32_t)seen->tid >= t->n_tasks) return;
-    if (task->start_ticks && task->start_ticks != seen->stat.start_ticks) *task = (struct nr_task){0}; /* the number has a new owner */
+    /* the number has a new owner */
+    if (task->start_ticks && task->start_ticks != seen->stat.start_ticks) *task = (struct nr_task){0};
     task->start_ticks = seen->stat.start_ticks;
     task->pid = seen->pid;
     task->name = nr_tasks_name(t, seen->stat.name);
@@ -92,9 +97,12 @@ int nr_tasks_scan(struct nr_tasks *t, int64_t marked_ns) {
         n_joined = 0;
         for (int i = 0; i < n; i++) {
             struct nr_task *task = nr_tasks_at(t, (uint32_t)seen[i].tid);
-            const struct nr_task *from = nr_tasks_at(t, (uint32_t)(seen[i].tid == seen[i].pid ? seen[i].stat.ppid : seen[i].pid));
+            const struct nr_task *from =
+                nr_tasks_at(t, (uint32_t)(seen[i].tid == seen[i].pid ? seen[i].stat.ppid : seen[i].pid));
             if (task->group == from->group || !is_said(from->group)) continue;
-            if (marked_ns >= 0 ? from->marked_ns != marked_ns || task->marked_ns == marked_ns : task->group != NR_OTHER) continue;
+            if (marked_ns >= 0 ? from->marked_ns != marked_ns || task->marked_ns == marked_ns
+                               : task->group != NR_OTHER)
+                continue;
             task->group = from->group;
             task->marked_ns = from->marked_ns;
             n_joined++;
@@ -122,7 +130,8 @@ int nr_tasks_mark(struct nr_tasks *t, pid_t pid, enum nr_group group, int64_t no
 int64_t nr_proc_number(const char *path, int64_t otherwise) {
     char text[32];
     int64_t number;
-    return nl_read(path, text, sizeof text) > 0 && sscanf(text, "%" SCNd64, &number) == 1 ? number : otherwise;
+    return nl_read(path, text, sizeof text) > 0 && sscanf(text, "%" SCNd64, &number) == 1 ? number
+                                                                                          : otherwise;
 }
 
 int nr_proc_read_task(pid_t pid, pid_t tid, struct nr_proc_task *task) {
@@ -130,7 +139,8 @@ int nr_proc_read_task(pid_t pid, pid_t tid, struct nr_proc_task *task) {
     task->pid = pid;
     task->tid = tid;
     if (nl_stat_read_thread(pid, tid, s)) return -1;
-    /* names of kernel workers show what they work on just now ("kworker/0:1-events"): a name that changes is none */
+    /* names of kernel workers show what they work on just now ("kworker/0:1-events"): a name that changes is
+     * none */
     if (s->is_kernel && strncmp(s->name, "kworker/", 8) == 0) s->name[strcspn(s->name, "-+")] = '\0';
     s->name[15] = '\0';
     return 0;
@@ -177,7 +187,8 @@ int nr_proc_cgroup(const char *path, pid_t **pids, char *reason, size_t reason_s
     char found[PATH_MAX];
     if (nl_cgroup_find(path, found))
         return nl_say(reason, reason_size,
-                      "no cgroup '%s': there is no file cgroup.procs in it, nor below /sys/fs/cgroup (try what /proc/PID/cgroup shows)",
+                      "no cgroup '%s': there is no file cgroup.procs in it, nor below /sys/fs/cgroup (try "
+                      "what /proc/PID/cgroup shows)",
                       path);
     struct pid_list list = {0};
     if (nl_cgroup_members(found, add_pid, &list)) {
@@ -216,14 +227,16 @@ int64_t nr_proc_run_ns_of(pid_t pid, pid_t tid) {
 int nr_read_cpu_times(char *text, struct nr_cpu_times *times, int n_cpus) {
     int64_t tick_ns = 1000000000 / sysconf(_SC_CLK_TCK);
     if (nl_read("/proc/stat", text, NR_STAT_BYTES(n_cpus)) <= 0) return -1;
-    for (char *line = text; line && strncmp(line, "cpu", 3) == 0; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
+    for (char *line = text; line && strncmp(line, "cpu", 3) == 0;
+         line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
         if (!isdigit((unsigned char)line[3])) continue;
         char *p;
         int64_t values[8] = {0}; /* user nice system idle iowait irq softirq steal */
         long cpu = strtol(line + 3, &p, 10);
         if (cpu >= n_cpus) continue;
         for (int i = 0; i < 8; i++) values[i] = (int64_t)strtoll(p, &p, 10) * tick_ns;
-        times[cpu] = (struct nr_cpu_times){.irq_ns = values[5], .softirq_ns = values[6], .steal_ns = values[7]};
+        times[cpu] =
+            (struct nr_cpu_times){.irq_ns = values[5], .softirq_ns = values[6], .steal_ns = values[7]};
     }
     return 0;
 }

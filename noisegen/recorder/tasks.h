@@ -1,11 +1,17 @@
-/* Which task has which name and belongs to which group: a table by the task's number, and names written once. */
+/* Which task has which name and belongs to which group: a table by the task's number, and names
+ * written once. */
 #pragma once
 
 #include "common/sys/nl_stat.h"
 #include "noisegen/recorder/recorder.h"
 #include "noisegen/recorder/ring.h"
 
-enum { NR_MAX_NAMES = 8192, NR_NO_NAME = 0 /* "?" */, NR_MANY_NAMES = 1 /* no room for more */, NR_IDLE_NAME = 2 };
+enum {
+    NR_MAX_NAMES = 8192,
+    NR_NO_NAME = 0 /* "?" */,
+    NR_MANY_NAMES = 1 /* no room for more */,
+    NR_IDLE_NAME = 2
+};
 
 struct nr_task {
     int64_t marked_ns;    /* when its group was said; births before it say nothing against it */
@@ -37,8 +43,9 @@ uint32_t nr_tasks_name(struct nr_tasks *tasks, const char *name);
 /* A birth or a new name. No allocation. */
 void nr_tasks_follow(struct nr_tasks *tasks, const struct nr_record *record);
 
-/* Takes in what /proc shows now; new threads and children of tasks in groups join them. marked_ns >= 0: only children of tasks marked at
- * just this time do, over whatever group they had. @return 0, -1 without /proc or memory. */
+/* Takes in what /proc shows now; new threads and children of tasks in groups join them. marked_ns >= 0: only
+ * children of tasks marked at just this time do, over whatever group they had. @return 0, -1 without /proc or
+ * memory. */
 int nr_tasks_scan(struct nr_tasks *tasks, int64_t marked_ns);
 
 /* Puts a process with its threads into a group, as of now_ns. @return number of tasks. */
@@ -58,11 +65,12 @@ int nr_proc_read_task(pid_t pid, pid_t tid, struct nr_proc_task *task);
  * @return their number, -1 without /proc or memory. */
 int nr_proc_tasks(pid_t pid, struct nr_proc_task **tasks);
 
-/* Processes of a cgroup (nl_cgroup_find) and of those below it, in an array for the caller to free. Their number, -1 with a line in
- * `reason`. */
+/* Processes of a cgroup (nl_cgroup_find) and of those below it, in an array for the caller to free. Their
+ * number, -1 with a line in `reason`. */
 int nr_proc_cgroup(const char *path, pid_t **pids, char *reason, size_t reason_size);
 
-/* CPU time that a task has had so far by the scheduler's account, ns; -1 when it is gone or the kernel keeps no such account. */
+/* CPU time that a task has had so far by the scheduler's account, ns; -1 when it is gone or the kernel keeps
+ * no such account. */
 int64_t nr_proc_run_ns(int schedstat_fd);
 int nr_proc_open_schedstat(pid_t pid, pid_t tid);
 int64_t nr_proc_run_ns_of(pid_t pid, pid_t tid);
@@ -70,12 +78,15 @@ int64_t nr_proc_run_ns_of(pid_t pid, pid_t tid);
 /* Interrupts and steal of one CPU so far, in ns of a resolution of one tick of USER_HZ (10 ms). */
 struct nr_cpu_times { int64_t irq_ns, softirq_ns, steal_ns; };
 
-#define NR_STAT_BYTES(n_cpus) (512 + 160 * (size_t)(n_cpus)) /* the lines of CPUs come first; a line is at most some 120 characters */
+#define NR_STAT_BYTES(n_cpus)                                                                                \
+    (512 + 160 * (size_t)(n_cpus)) /* the lines of CPUs come first; a line is at most some 120 characters */
 
-/* Times of all CPUs by number, those that are offline left as they are; text: working memory. 0, -1. No allocation. */
+/* Times of all CPUs by number, those that are offline left as they are; text: working memory. 0, -1. No
+ * allocation. */
 int nr_read_cpu_times(char *text, struct nr_cpu_times *times, int n_cpus);
 
-/* Whether steal is reported here: 1 on a machine of metal, where there is none, and on a virtual one that has shown some. */
+/* Whether steal is reported here: 1 on a machine of metal, where there is none, and on a virtual one that has
+ * shown some. */
 int nr_knows_steal(const struct nr_cpu_times *times, int n_cpus);
 
 /* Whether tasks exist that this process cannot see since it lives in a PID namespace. */

@@ -84,7 +84,8 @@ const char *rs_set(struct rs_machine *machine, const char *word) {
         IS("hit") ? among(value, cpus, 3) : -2;
     if (which == -2) return "no such key";
     if (which == -1)
-        return "no such word (arrivals: poisson, one-by-one, periodic; phase: own, shared, same; hit: together, "
+        return "no such word (arrivals: poisson, one-by-one, periodic; phase: own, shared, same; hit: "
+               "together, "
                "own, own-costs)";
     if (IS("arrivals")) machine->arrivals = (enum rs_arrivals)which;
     if (IS("phase")) machine->phase = (enum rs_phase)which;

@@ -3,8 +3,7 @@
 
 enum { S = 1000000000 };
 
-TEST(
-    a_file_gets_a_line_each_minute_and_at_each_tenth_but_none_within_ten_seconds_a_terminal_every_two_seconds) {
+TEST(a_file_gets_a_line_each_minute_and_tenth_but_none_within_ten_seconds_a_terminal_every_two) {
     static const struct {
         enum nl_progress_form form;
         int last_s;

@@ -1,4 +1,5 @@
-/* The companion of an agent: a child of this test runs it as the program does, the test is its owner, and the agents are real processes. */
+/* The companion of an agent: a child of this test runs it as the program does, the test is its owner, and the
+ * agents are real processes. */
 #include <jansson.h>
 #include <pthread.h>
 
@@ -60,7 +61,8 @@ static struct companion start_as(uid_t uid, const char *const *words) {
 static int tell(struct companion *c, enum nl_agent_command command) {
     nl_agent_send(c->page, command);
     int status = nl_agent_await(c->page, LONG_NS);
-    if (status && status != NL_AGENT_DIED) print_message("command %d: status %d: %s\n", command, status, c->page->text);
+    if (status && status != NL_AGENT_DIED)
+        print_message("command %d: status %d: %s\n", command, status, c->page->text);
     return status;
 }
 
@@ -216,7 +218,8 @@ static int stands_still(pid_t pid) {
 
 /* The cgroup in which a freezer would find it. */
 static void cgroup_of(pid_t pid, char *path, int size) {
-    if (nl_cgroup_of("", pid, "freezer", path, size)) assert_int_equal(nl_cgroup_of("", pid, "", path, size), 0);
+    if (nl_cgroup_of("", pid, "freezer", path, size))
+        assert_int_equal(nl_cgroup_of("", pid, "", path, size), 0);
 }
 
 static char *text_pid(char *text, pid_t pid) { return sprintf(text, "%d", (int)pid), text; }
@@ -240,11 +243,13 @@ TEST(a_process_is_frozen_and_thawed_and_left_running) {
         assert_true(c.page->account.cpu_ns > 0);
         assert_int_equal(c.page->account.n_processes, 1);
         assert_true(c.page->account.rss_kib > 0);
-        assert_true(c.page->account.observer_cpu_ns >= 0 && c.page->account.observer_cpu_ns < c.page->account.wall_ns / 2);
+        assert_true(c.page->account.observer_cpu_ns >= 0 &&
+                    c.page->account.observer_cpu_ns < c.page->account.wall_ns / 2);
     }
     obeys(&c, NL_AGENT_OFF);
     json_auto_t *certificate = stop(&c);
-    assert_string_equal(text_of(certificate, "account"), "clocks"); /* it starts nothing, and counters would make it dearer */
+    /* it starts nothing, and counters would make it dearer */
+    assert_string_equal(text_of(certificate, "account"), "clocks");
     assert_string_equal(text_of(certificate, "state_found"), "running");
     assert_string_equal(text_of(certificate, "state_left"), "running");
     assert_string_equal(text_of(certificate, "way"), "pid");
@@ -257,7 +262,8 @@ TEST(a_process_is_frozen_and_thawed_and_left_running) {
 TEST(where_cgroups_are_not_permitted_signals_are_used) {
     if (geteuid()) SKIP("only root can be somebody else");
     OWNED(end_owned) pid_t agent = make_agent(NOBODY, 4, spin);
-    struct companion c = place_it(start_as(NOBODY, (const char *const[]){"--agent-pid", pid_text(agent), NULL}));
+    struct companion c =
+        place_it(start_as(NOBODY, (const char *const[]){"--agent-pid", pid_text(agent), NULL}));
     obeys(&c, NL_AGENT_OFF);
     assert_int_equal(state_of(agent), 'T');
     assert_true(stands_still(agent));
@@ -277,7 +283,8 @@ static struct {
     int n;
 } *made;
 
-/* A cgroup of this test with an agent in it; `path` is where it stands. Skips the test where that is not permitted. */
+/* A cgroup of this test with an agent in it; `path` is where it stands. Skips the test where that is not
+ * permitted. */
 static pid_t agent_in_cgroup(const char *controller, const char *name, char *path, int size) {
     char mount[512], file[700], word[16];
     if (nl_cgroup_mount("", controller, mount, sizeof mount) || access(mount, W_OK))
@@ -341,7 +348,8 @@ TEST(a_unit_is_found_by_its_cgroup_and_refused_where_two_have_its_name) {
 static int n_processes_with(const char *word) {
     char command[128];
     int n = -1;
-    snprintf(command, sizeof command, "pgrep -fc '[%c]%s'", word[0], word + 1); /* not the shell that runs this */
+    /* not the shell that runs this */
+    snprintf(command, sizeof command, "pgrep -fc '[%c]%s'", word[0], word + 1);
     FILE *f = popen(command, "re");
     assert_int_equal(fscanf(f, "%d", &n), 1);
     pclose(f);
@@ -349,12 +357,14 @@ static int n_processes_with(const char *word) {
 }
 
 TEST(a_command_is_started_and_ended_and_its_short_lived_children_count) {
-    struct companion c = placed("--agent-cmd", "while :; do /bin/true; done", "--shell", "--agent-name", "forker");
+    struct companion c =
+        placed("--agent-cmd", "while :; do /bin/true; done", "--shell", "--agent-name", "forker");
     assert_int_equal(half(&c, 0, 20), NL_AGENT_DONE);
     EQUAL(c.page->account.cpu_ns, 0, c.page->account.n_processes, 0);
     obeys(&c, NL_AGENT_ON);
     assert_int_equal(half(&c, 1, 300), NL_AGENT_DONE);
-    /* it never sleeps but for its children, which run then: together they are one busy CPU, as far as this machine has one for them */
+    /* it never sleeps but for its children, which run then: together they are one busy CPU, as far as this
+     * machine has one for them */
     assert_in_range(c.page->account.cpu_ns, c.page->account.wall_ns / 50, 2 * c.page->account.wall_ns);
     obeys(&c, NL_AGENT_OFF);
     assert_int_equal(half(&c, 0, 20), NL_AGENT_DONE);
@@ -387,7 +397,8 @@ TEST(all_its_threads_leave_the_ranks_cpu_and_its_agent_gets_no_descriptor_of_oth
     CPU_SET(rank_cpu, &one);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0); /* as a launcher binds a rank */
     int foreign = open("/dev/zero", O_RDONLY); /* handed down by whoever started us */
-    struct companion c = start("--agent-cmd", "ls /proc/self/fd >files; exec sleep 1000", "--shell", "--agent-timeout", "400ms");
+    struct companion c = start("--agent-cmd", "ls /proc/self/fd >files; exec sleep 1000", "--shell",
+                               "--agent-timeout", "400ms");
     assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
     c.page->ranks[0].cpu = rank_cpu;
     place_in(&c, "");
@@ -408,7 +419,8 @@ TEST(all_its_threads_leave_the_ranks_cpu_and_its_agent_gets_no_descriptor_of_oth
 /* An off command that waits for its daemon's end, as an init script does. */
 TEST(the_end_of_a_daemon_that_was_switched_on_is_seen_by_its_off_command) {
     struct companion c = placed("--shell", "--agent-on", "setsid sleep 1000 & echo $! >pid", "--agent-off",
-                                "p=$(cat pid); kill $p; i=0; while kill -0 $p; do sleep 0.02; i=$((i+1)); [ $i -lt 100 ] || exit 1; done");
+                                "p=$(cat pid); kill $p; i=0; while kill -0 $p; do sleep 0.02; i=$((i+1)); [ "
+                                "$i -lt 100 ] || exit 1; done");
     obeys(&c, NL_AGENT_ON, NL_AGENT_OFF);
     quit(&c);
 }
@@ -423,7 +435,8 @@ TEST(two_commands_switch_anything_and_off_is_run_at_the_end) {
     assert_int_equal(access("a mark", F_OK), -1);
     obeys(&c, NL_AGENT_ON);
     json_auto_t *certificate = stop(&c);
-    assert_contains(text_of(certificate, "state_left"), "off, switched by --agent-off (how it was before is not known");
+    assert_contains(text_of(certificate, "state_left"),
+                    "off, switched by --agent-off (how it was before is not known");
     assert_int_equal(access("a mark", F_OK), -1);
 }
 
@@ -437,7 +450,8 @@ TEST(what_two_commands_switch_is_left_as_it_was_found_after_whatever_arm) {
     for (int was = 0; was < 2; was++)
         for (int n = 0; n < 4; n++) {
             if (was == 0) put("mark", "");
-            struct companion c = placed("--shell", "--agent-on", "touch mark", "--agent-off", "rm -f mark", "--agent-found", found[was]);
+            struct companion c = placed("--shell", "--agent-on", "touch mark", "--agent-off", "rm -f mark",
+                                        "--agent-found", found[was]);
             switch_times(&c, n);
             assert_int_equal(access("mark", F_OK), n == 0 ? -was : n % 2 ? 0 : -1);
             json_auto_t *certificate = stop(&c);
@@ -450,7 +464,8 @@ TEST(what_two_commands_switch_is_left_as_it_was_found_after_whatever_arm) {
 }
 
 TEST(a_scraped_agent_is_scraped_once_per_period_while_it_is_on) {
-    struct companion c = placed("--agent-cmd", "sleep 1000", "--scrape", "echo x >>scrapes", "--scrape-period", "50ms", "--shell");
+    struct companion c = placed("--agent-cmd", "sleep 1000", "--scrape", "echo x >>scrapes",
+                                "--scrape-period", "50ms", "--shell");
     obeys(&c, NL_AGENT_ON);
     assert_int_equal(half(&c, 1, 500), NL_AGENT_DONE);
     assert_true(c.page->account.scraper_cpu_ns > 0);
@@ -507,11 +522,13 @@ TEST(an_agent_that_dies_while_it_is_frozen_is_seen) {
 }
 
 TEST(a_daemon_is_followed_and_ended_with_everything_it_left) {
-    struct companion c = placed("--agent-cmd", "(setsid sh -c 'while :; do :; done' nl-test-daemon &) ; exit 0", "--shell");
+    struct companion c =
+        placed("--agent-cmd", "(setsid sh -c 'while :; do :; done' nl-test-daemon &) ; exit 0", "--shell");
     obeys(&c, NL_AGENT_ON);
     nl_sleep_ns(50 * MS);
     /* how much it gets, and when, a busy machine decides */
-    for (int i = 0; i == 0 || (i < 50 && c.page->account.cpu_ns == 0); i++) assert_int_equal(half(&c, 1, 200), NL_AGENT_DONE);
+    for (int i = 0; i == 0 || (i < 50 && c.page->account.cpu_ns == 0); i++)
+        assert_int_equal(half(&c, 1, 200), NL_AGENT_DONE);
     assert_int_equal(c.page->account.n_processes, 1);
     assert_true(c.page->account.cpu_ns > 0);
     assert_int_equal(n_processes_with("nl-test-daemon"), 1);
@@ -522,7 +539,8 @@ TEST(a_daemon_is_followed_and_ended_with_everything_it_left) {
 }
 
 TEST(a_command_that_ignores_sigterm_is_killed_and_it_says_so) {
-    struct companion c = placed("--agent-cmd", "trap '' TERM; while :; do sleep 0.01; done", "--shell", "--agent-timeout", "400ms");
+    struct companion c = placed("--agent-cmd", "trap '' TERM; while :; do sleep 0.01; done", "--shell",
+                                "--agent-timeout", "400ms");
     obeys(&c, NL_AGENT_ON);
     nl_sleep_ns(50 * MS);
     obeys(&c, NL_AGENT_OFF);
@@ -560,7 +578,8 @@ TEST(a_number_that_belongs_to_another_process_is_not_signalled) {
 
 TEST(a_killed_companion_leaves_no_started_agent) {
     struct companion c =
-        placed("--agent-cmd", "(setsid sh -c 'while :; do sleep 0.01; done' nl-test-orphan &) ; exec sleep 1000", "--shell");
+        placed("--agent-cmd",
+               "(setsid sh -c 'while :; do sleep 0.01; done' nl-test-orphan &) ; exec sleep 1000", "--shell");
     obeys(&c, NL_AGENT_ON);
     nl_sleep_ns(50 * MS);
     assert_int_equal(half(&c, 1, 1), NL_AGENT_DONE);
@@ -642,7 +661,8 @@ static pid_t guardian_of(pid_t companion) {
     pid_t found = 0;
     na_set_add_children(&children, companion);
     for (int i = 0; i < children.n; i++)
-        if (nl_stat_read(children.p[i].pid, &s) == 0 && strcmp(s.name, "nl-guardian") == 0) found = children.p[i].pid;
+        if (nl_stat_read(children.p[i].pid, &s) == 0 && strcmp(s.name, "nl-guardian") == 0)
+            found = children.p[i].pid;
     na_set_free(&children);
     assert_true(found > 0);
     return found;
@@ -699,7 +719,8 @@ TEST(what_two_commands_switch_is_left_as_it_was_found_when_the_companion_is_kill
         for (int n = 0; n < 4; n++) {
             unlink("mark");
             if (was == 0) put("mark", "");
-            struct companion c = placed("--shell", "--agent-on", "touch mark", "--agent-off", "rm -f mark", "--agent-found", found[was]);
+            struct companion c = placed("--shell", "--agent-on", "touch mark", "--agent-off", "rm -f mark",
+                                        "--agent-found", found[was]);
             switch_times(&c, n);
             pid_t guardian = guardian_of(c.pid);
             kill_companion(&c);
@@ -710,8 +731,8 @@ TEST(what_two_commands_switch_is_left_as_it_was_found_when_the_companion_is_kill
 
 /* It runs on, and what it does at its end would come after what the guardian does. */
 TEST(a_switch_under_way_when_the_companion_is_killed_is_undone_after_its_end) {
-    struct companion c = placed("--shell", "--agent-on", "touch begun; sleep 0.4; touch mark", "--agent-off", "rm -f mark; touch off",
-                                "--agent-found", "off");
+    struct companion c = placed("--shell", "--agent-on", "touch begun; sleep 0.4; touch mark", "--agent-off",
+                                "rm -f mark; touch off", "--agent-found", "off");
     nl_agent_send(c.page, NL_AGENT_ON);
     for (int i = 0; i < 500 && access("begun", F_OK); i++) nl_sleep_ns(10 * MS);
     kill_companion(&c);
@@ -727,8 +748,8 @@ TEST(what_two_commands_switched_is_put_back_by_the_next_when_companion_and_guard
     assert_int_equal(mkdir(runtime, 0700), 0);
     setenv("XDG_RUNTIME_DIR", runtime, 1);
     for (int was_on = 0; was_on < 2; was_on++) {
-        struct companion c = placed("--shell", "--agent-on", "touch 'mark'\n: \\t\t", "--agent-off", "rm -f 'mark'\n: \\n",
-                                    "--agent-found", was_on ? "on" : "off");
+        struct companion c = placed("--shell", "--agent-on", "touch 'mark'\n: \\t\t", "--agent-off",
+                                    "rm -f 'mark'\n: \\n", "--agent-found", was_on ? "on" : "off");
         switch_times(&c, was_on ? 2 : 1);
         snprintf(file, sizeof file, "%s/noiselab/%d.journal", geteuid() ? runtime : "/run", (int)c.pid);
         assert_true(comes_to(was_on ? -1 : 0));
@@ -770,8 +791,8 @@ TEST(a_page_of_another_version_and_commands_out_of_order_are_refused) {
     quit(&c);
 }
 
-/* When this program is killed its agents end with it, and companions restore what they froze: then its folders
- * can go. */
+/* When this program is killed its agents end with it, and companions restore what they froze: then its
+ * folders can go. */
 static void remove_what_is_left(void *nothing, int64_t told) {
     (void)nothing, (void)told;
     for (int i = 0; i < 200; i++) {
@@ -855,10 +876,12 @@ TEST(settings_are_words_that_are_crossed_and_have_a_placebo) {
     EQUAL(s.arms[4].at[0], 1, s.arms[4].at[1], 2, s.arms[5].at[0], 0, s.arms[5].at[1], 0);
     assert_ptr_equal(na_settings_find(&s, NA_PLACEBO), &s.arms[5]);
     assert_null(na_settings_find(&s, "numa_balancing-1"));
-    static const struct { const char *text, *reason; } bad[] = {
-        {"kernel.x", "is not NAME="}, {"=1,0", "is not NAME="}, {"kernel.x=1", "has one value"}, {"kernel.x=1,", "is empty"},
-        {"kernel.x=1,1", "stands twice"}, {"kernel.numa_balancing=1,0", "given twice"}, {"irq:eth0=0,x", "not a list of CPUs"},
-        {"confine:a=0-", "not a list of CPUs"}, {"../x=1,0", "neither a sysctl"}, {"irq:=0,1", "neither a sysctl"}};
+    static const struct { const char *text, *reason;
+    } bad[] = {{"kernel.x", "is not NAME="},           {"=1,0", "is not NAME="},
+               {"kernel.x=1", "has one value"},        {"kernel.x=1,", "is empty"},
+               {"kernel.x=1,1", "stands twice"},       {"kernel.numa_balancing=1,0", "given twice"},
+               {"irq:eth0=0,x", "not a list of CPUs"}, {"confine:a=0-", "not a list of CPUs"},
+               {"../x=1,0", "neither a sysctl"},       {"irq:=0,1", "neither a sysctl"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(na_settings_add(&s, bad[i].text, reason, sizeof reason), -1);
         assert_contains(reason, bad[i].reason);
@@ -941,12 +964,15 @@ TEST(a_value_that_does_not_take_is_refused_by_name_and_what_was_found_comes_back
         struct companion c = start("--setting", words, "--setting", "/proc/self/oom_score_adj=0,nonsense");
         nl_agent_send(c.page, NL_AGENT_PLACE);
         assert_int_equal(nl_agent_await(c.page, LONG_NS), NL_AGENT_REFUSED);
-        assert_contains(c.page->text, "/proc/self/oom_score_adj=nonsense: /proc/self/oom_score_adj does not take 'nonsense'");
+        assert_contains(
+            c.page->text,
+            "/proc/self/oom_score_adj=nonsense: /proc/self/oom_score_adj does not take 'nonsense'");
         quit(&c);
     }
     assert_true(says(path, "5"));
     struct companion none = start("--setting", "kernel.no_such_setting=1,0");
-    was_refused(&none, "--setting: kernel.no_such_setting: this machine has no /proc/sys/kernel/no_such_setting");
+    was_refused(&none,
+                "--setting: kernel.no_such_setting: this machine has no /proc/sys/kernel/no_such_setting");
     snprintf(words, sizeof words, "%s=1,0", runtime);
     struct companion folder = start("--setting", words);
     was_refused(&folder, "cannot be read and written: Is a directory");
@@ -1057,8 +1083,10 @@ static struct companion two_versions(const char *freeze) {
     static char new[64], old[64];
     snprintf(new, sizeof new, spinning, "nl-new");
     snprintf(old, sizeof old, spinning, "nl-old");
-    struct companion c = freeze ? start("--agent-cmd", new, "--against", old, "--agent-name", "new", "--against-name", "old", freeze)
-                                : start("--agent-cmd", new, "--against", old, "--agent-name", "new", "--against-name", "old");
+    struct companion c =
+        freeze ? start("--agent-cmd", new, "--against", old, "--agent-name", "new", "--against-name", "old",
+                       freeze)
+               : start("--agent-cmd", new, "--against", old, "--agent-name", "new", "--against-name", "old");
     struct nl_agent *p = c.page;
     p->n_ranks = 0;
     p->n_arms = 3;
@@ -1080,8 +1108,11 @@ TEST(of_two_versions_that_are_started_one_runs_or_none) {
     }
     json_t *certificate = stop(&c);
     assert_string_equal(json_string_value(json_object_get(certificate, "name")), "new");
-    assert_string_equal(json_string_value(json_object_get(json_object_get(certificate, "against"), "name")), "old");
-    assert_string_equal(json_string_value(json_object_get(json_object_get(certificate, "against"), "state_left")), "not started");
+    assert_string_equal(json_string_value(json_object_get(json_object_get(certificate, "against"), "name")),
+                        "old");
+    assert_string_equal(
+        json_string_value(json_object_get(json_object_get(certificate, "against"), "state_left")),
+        "not started");
     json_decref(certificate);
 }
 

@@ -1,5 +1,5 @@
-/* The recorder: activities and periods of known bursts, the table of tasks, and, where the kernel lets us, what the sources see of threads
- * whose doings are known. */
+/* The recorder: activities and periods of known bursts, the table of tasks, and, where the kernel lets us,
+ * what the sources see of threads whose doings are known. */
 #include <pthread.h>
 
 #include "noisegen/recorder/source.h"
@@ -21,11 +21,13 @@ static double share(uint64_t i) {
     return (double)(x >> 11) / 9007199254740992.0;
 }
 
-/* Bursts of 1 ms with a period, starts off by up to `jitter` periods, each cut in `parts` by gaps of 50 us; a share of them is missing. */
+/* Bursts of 1 ms with a period, starts off by up to `jitter` periods, each cut in `parts` by gaps of 50 us; a
+ * share of them is missing. */
 static size_t train(int n, int64_t period_ns, double jitter, int parts, double missing) {
     size_t k = 0;
     for (int i = 0; i < n; i++) {
-        int64_t start_ns = (i + 1) * period_ns + (int64_t)(jitter * (double)period_ns * (share((uint64_t)i) - 0.5));
+        int64_t start_ns =
+            (i + 1) * period_ns + (int64_t)(jitter * (double)period_ns * (share((uint64_t)i) - 0.5));
         for (int part = 0; part < parts && share((uint64_t)i + 1000) >= missing; part++)
             bursts[k++] = burst(start_ns + part * (MS / parts + 50000), MS / parts, 0);
     }
@@ -38,7 +40,9 @@ static struct nr_rhythm rhythm_of(size_t n) {
     return rhythm;
 }
 
-static void assert_about(double value, double wanted, double share) { assert_near(value, wanted, share * fabs(wanted)); }
+static void assert_about(double value, double wanted, double share) {
+    assert_near(value, wanted, share * fabs(wanted));
+}
 
 TEST(bursts_closer_than_the_gap_are_one_activity) {
     struct nr_activity a[4];
@@ -72,7 +76,8 @@ TEST(the_parts_of_an_activity_do_not_hide_its_period) {
     size_t n = 0;
     static struct nr_activity a[250];
     for (int i = 0; i < 50; i++)
-        for (int part = 0; part < 5; part++) bursts[n++] = burst(i * INT64_C(100000000) + part * 4 * MS, MS, part % 2);
+        for (int part = 0; part < 5; part++)
+            bursts[n++] = burst(i * INT64_C(100000000) + part * 4 * MS, MS, part % 2);
     struct nr_rhythm r = rhythm_of(n);
     assert_about(r.period_ns, 100 * MS, 0.001);
     assert_int_equal(nr_activities(bursts, n, r.gap_ns, 0, a), 50);
@@ -83,12 +88,14 @@ TEST(small_wake_ups_do_not_hide_the_period) {
     size_t n = 0;
     for (int i = 0; i < 40; i++) {
         bursts[n++] = burst(i * INT64_C(1000000000), 2 * MS, 0);
-        for (int k = 1; k < 7; k++, n++) bursts[n] = burst(i * INT64_C(1000000000) + (int64_t)(k * 137 + 20 * share(n)) * MS, 20000, 0);
+        for (int k = 1; k < 7; k++, n++)
+            bursts[n] = burst(i * INT64_C(1000000000) + (int64_t)(k * 137 + 20 * share(n)) * MS, 20000, 0);
     }
     assert_about(rhythm_of(n).period_ns, 1e9, 0.001);
 }
 
-/* On a busy machine a third of the bursts waits for the CPU, up to half a period, and some are cut in two far apart. */
+/* On a busy machine a third of the bursts waits for the CPU, up to half a period, and some are cut in two far
+ * apart. */
 TEST(late_and_torn_bursts_still_have_their_period) {
     size_t n = 0;
     for (int i = 0; i < 400; i++) {
@@ -100,8 +107,8 @@ TEST(late_and_torn_bursts_still_have_their_period) {
     assert_about(rhythm_of(n).period_ns, 10 * MS, 0.01);
 }
 
-/* 250 ms by absolute deadlines in a recording of 5 s: a third of the starts waits up to 40 ms, bursts are torn by others' turns of up to 20
- * ms, and the start of the program comes first. */
+/* 250 ms by absolute deadlines in a recording of 5 s: a third of the starts waits up to 40 ms, bursts are
+ * torn by others' turns of up to 20 ms, and the start of the program comes first. */
 TEST(a_short_disturbed_recording_has_the_period_to_a_thousandth_and_says_how_sure) {
     int n_inside = 0, n_sharp = 0;
     for (uint64_t run = 0; run < 100; run++) {
@@ -109,8 +116,9 @@ TEST(a_short_disturbed_recording_has_the_period_to_a_thousandth_and_says_how_sur
         bursts[n++] = burst(100 * MS, 30 * MS, 0);
         for (int i = 0; i < 20; i++) {
             uint64_t seed = run * 1000 + (uint64_t)i;
-            int64_t start_ns = INT64_C(250) * MS * (i + 1) +
-                               (share(seed) < 0.33 ? (int64_t)(40e6 * share(seed + 500000)) : (int64_t)(1e5 * share(seed + 700000)));
+            int64_t start_ns =
+                INT64_C(250) * MS * (i + 1) + (share(seed) < 0.33 ? (int64_t)(40e6 * share(seed + 500000))
+                                                                  : (int64_t)(1e5 * share(seed + 700000)));
             int64_t torn_ns = share(seed + 900000) < 0.3 ? (int64_t)(20e6 * share(seed + 800000)) : 0;
             bursts[n++] = burst(start_ns, MS, 0);
             bursts[n++] = burst(start_ns + MS + torn_ns, 3 * MS / 2, 0);
@@ -124,8 +132,8 @@ TEST(a_short_disturbed_recording_has_the_period_to_a_thousandth_and_says_how_sur
     assert_true(n_sharp >= 80);
 }
 
-/* A program that sleeps for its period after its work has no clock to keep to: how sure its mean period is follows from the scatter of the
- * single ones. */
+/* A program that sleeps for its period after its work has no clock to keep to: how sure its mean period is
+ * follows from the scatter of the single ones. */
 TEST(delays_that_add_up_make_the_period_less_sure) {
     int n_inside = 0;
     for (uint64_t run = 0; run < 100; run++) {
@@ -247,8 +255,8 @@ static void work_in_a_child(void) {
 TEST(a_short_lived_child_of_the_agent_is_the_agent) {
     struct nr_totals half;
     struct child c = fork_child(work_in_a_child);
-    struct nr_recorder *r =
-        opened((struct nr_config){.source = "cpu", .pids = &c.pid, .n_pids = 1, .max_bursts = 1000, .keep = 1u << NR_AGENT});
+    struct nr_recorder *r = opened((struct nr_config){
+        .source = "cpu", .pids = &c.pid, .n_pids = 1, .max_bursts = 1000, .keep = 1u << NR_AGENT});
     assert_int_equal(nr_mark(r, getpid(), NR_NOISELAB, 0), 1);
     assert_int_equal(nr_begin(r, 1), 0);
     let_it_work(&c);
@@ -295,12 +303,14 @@ static void *play(void *nothing) {
     return nothing;
 }
 
-/* Two threads on one CPU that hand a byte to and fro: many switches into a small ring that nobody reads meanwhile. */
+/* Two threads on one CPU that hand a byte to and fro: many switches into a small ring that nobody reads
+ * meanwhile. */
 TEST(lost_records_are_counted_and_nothing_is_invented) {
     int cpu = sched_getcpu();
     cpu_set_t one, before;
     struct nr_totals half;
-    struct nr_recorder *r = opened((struct nr_config){.source = "cpu", .cpus = &cpu, .n_cpus = 1, .ring_bytes = 65536});
+    struct nr_recorder *r =
+        opened((struct nr_config){.source = "cpu", .cpus = &cpu, .n_cpus = 1, .ring_bytes = 65536});
     assert_int_equal(pipe(there) || pipe(back), 0);
     sched_getaffinity(0, sizeof before, &before);
     CPU_ZERO(&one);
@@ -366,8 +376,12 @@ static char *written(const struct nr_recorder *r, int is_trace) {
 }
 
 static struct nr_config watching(const pid_t *tid, int max_bursts) {
-    return (struct nr_config){
-        .source = "thread", .view = NR_VIEW_THREADS, .tids = tid, .n_tids = 1, .max_bursts = max_bursts, .keep = 1u << NR_YIELDED};
+    return (struct nr_config){.source = "thread",
+                              .view = NR_VIEW_THREADS,
+                              .tids = tid,
+                              .n_tids = 1,
+                              .max_bursts = max_bursts,
+                              .keep = 1u << NR_YIELDED};
 }
 
 TEST(a_thread_tells_when_it_was_off_its_cpu) {
@@ -411,15 +425,16 @@ TEST(a_trace_says_how_many_bursts_found_no_room) {
     nr_close(r);
 }
 
-/* As many threads as a node of a cluster has ranks, in an account whose limit of locked memory is that of a default installation. Status 0:
- * they all are watched. */
+/* As many threads as a node of a cluster has ranks, in an account whose limit of locked memory is that of a
+ * default installation. Status 0: they all are watched. */
 static int watch_many_threads(uid_t user) {
     enum { N = 10 };
     struct rlimit none = {0};
     struct nr_recorder *r;
     pthread_t thread;
     pid_t tids[N];
-    int go[2], n_kib = (int)nr_proc_number("/proc/sys/kernel/perf_event_mlock_kb", 0) * (int)sysconf(_SC_NPROCESSORS_ONLN);
+    int go[2], n_kib = (int)nr_proc_number("/proc/sys/kernel/perf_event_mlock_kb", 0) *
+                       (int)sysconf(_SC_NPROCESSORS_ONLN);
     if (setgid(user) || setuid(user) || setrlimit(RLIMIT_MEMLOCK, &none) || pipe(go)) return 1;
     if (n_kib < N * 68) return 77; /* not even the smallest rings */
     for (int i = 0; i < N; i++)
@@ -442,7 +457,8 @@ TEST(many_threads_share_the_locked_memory_that_an_account_has) {
 TEST(the_source_without_records_knows_the_cpu_time) {
     struct nr_totals half;
     struct child c = fork_child(work_20_times);
-    struct nr_recorder *r = opened((struct nr_config){.source = "schedstat", .view = NR_VIEW_TASKS, .pids = &c.pid, .n_pids = 1});
+    struct nr_recorder *r =
+        opened((struct nr_config){.source = "schedstat", .view = NR_VIEW_TASKS, .pids = &c.pid, .n_pids = 1});
     assert_int_equal(nr_begin(r, 0), 0);
     let_it_work(&c);
     assert_int_equal(nr_end(r, &half), 0);
@@ -458,7 +474,8 @@ TEST(bursts_of_others_have_a_file_of_their_own_and_take_no_room_from_the_agents)
     static struct nr_recorder r = {.source = &source, .bursts = room, .end_ns = INT64_MAX};
     char *text = NULL;
     size_t size;
-    r.config = (struct nr_config){.max_bursts = 8, .keep = 1u << NR_AGENT, .beside = 1u << NR_OTHER | 1u << NR_KERNEL};
+    r.config = (struct nr_config){
+        .max_bursts = 8, .keep = 1u << NR_AGENT, .beside = 1u << NR_OTHER | 1u << NR_KERNEL};
     assert_int_equal(nr_tasks_open(&r.tasks, NULL), 0);
     assert_int_equal(nr_tally_reserve(&r.tally), 0);
     for (int i = 0; i < 10; i++) {
@@ -480,7 +497,8 @@ TEST(bursts_of_others_have_a_file_of_their_own_and_take_no_room_from_the_agents)
     }
 }
 
-/* A program of 20 ms each second on CPU 1, torn once in the middle; two kworkers on two CPUs; a single burst. */
+/* A program of 20 ms each second on CPU 1, torn once in the middle; two kworkers on two CPUs; a
+ * single burst. */
 TEST(who_ran_is_named_with_its_time_bursts_period_and_cpu) {
     static struct nr_recorder r = {.n_cpus = 2, .config.keep = ~0u};
     struct nr_taker takers[3];
@@ -492,7 +510,8 @@ TEST(who_ran_is_named_with_its_time_bursts_period_and_cpu) {
     for (int i = 0; i < 12; i++) {
         int64_t start_ns = i * INT64_C(1000) * MS;
         struct nr_burst parts[] = {burst(start_ns, 12 * MS, 1), burst(start_ns + 12 * MS, 10000, 1),
-                                   burst(start_ns + 12 * MS + 10000, 8 * MS, 1), burst(start_ns + 300 * MS + i * 7 * MS, MS, 0)};
+                                   burst(start_ns + 12 * MS + 10000, 8 * MS, 1),
+                                   burst(start_ns + 300 * MS + i * 7 * MS, MS, 0)};
         const uint32_t names[] = {busy, first, busy, i % 3 ? first : second};
         for (int part = 0; part < 4; part++) {
             parts[part].name = names[part];
@@ -506,7 +525,8 @@ TEST(who_ran_is_named_with_its_time_bursts_period_and_cpu) {
     nr_tally_burst(&r.tally, &bursts[n++]);
     assert_int_equal(nr_takers(&r, bursts, n, takers, 3), 3);
     assert_string_equal(takers[0].task, "busy/x");
-    EQUAL(takers[0].busy_ns, 12 * 20 * MS, takers[0].n_bursts, 12, takers[0].typical_ns, 20 * MS, takers[0].longest_ns, 20 * MS);
+    EQUAL(takers[0].busy_ns, 12 * 20 * MS, takers[0].n_bursts, 12, takers[0].typical_ns, 20 * MS,
+          takers[0].longest_ns, 20 * MS);
     assert_about(takers[0].period_ns, 1000. * MS, 0.001);
     assert_string_equal(takers[0].cpus, "1");
     assert_string_equal(takers[1].task, "kworker");
@@ -526,7 +546,8 @@ TEST(who_ran_is_named_with_its_time_bursts_period_and_cpu) {
 NL_ORDER_BY(by_start, struct nr_burst, start_ns)
 
 /* Adds a burst of a thread of a process. */
-static void add_burst_of(struct nr_recorder *r, size_t *n, uint32_t name, int tid, int pid, int64_t start_ns, int64_t length_ns, int cpu) {
+static void add_burst_of(struct nr_recorder *r, size_t *n, uint32_t name, int tid, int pid, int64_t start_ns,
+                         int64_t length_ns, int cpu) {
     struct nr_burst *b = &bursts[(*n)++];
     *b = burst(start_ns, length_ns, cpu);
     b->name = name;
@@ -536,21 +557,25 @@ static void add_burst_of(struct nr_recorder *r, size_t *n, uint32_t name, int ti
     nr_tally_burst(&r->tally, b);
 }
 
-/* 1000: 20 ms each second on CPU 1, and 20 us each 100 ms; 1100 with a second thread: 3 ms each 250 ms on CPU 0; both are called "twin".
- * 12 processes "many", none with a large part; "sh": a new one each second. */
+/* 1000: 20 ms each second on CPU 1, and 20 us each 100 ms; 1100 with a second thread: 3 ms each 250 ms on CPU
+ * 0; both are called "twin". 12 processes "many", none with a large part; "sh": a new one each second. */
 TEST(processes_of_one_name_are_kept_apart_where_each_has_a_large_part_of_its_time) {
     static struct nr_recorder r = {.n_cpus = 2, .config.keep = ~0u};
     struct nr_taker takers[NR_MOST_TAKERS];
     size_t n = 0;
     assert_int_equal(nr_tasks_open(&r.tasks, NULL), 0);
     assert_int_equal(nr_tally_reserve(&r.tally), 0);
-    const uint32_t twin = nr_tasks_name(&r.tasks, "twin"), many = nr_tasks_name(&r.tasks, "many"), sh = nr_tasks_name(&r.tasks, "sh");
+    const uint32_t twin = nr_tasks_name(&r.tasks, "twin"), many = nr_tasks_name(&r.tasks, "many"),
+                   sh = nr_tasks_name(&r.tasks, "sh");
     for (int i = 0; i < 20; i++) {
         int64_t start_ns = i * INT64_C(1000) * MS;
         add_burst_of(&r, &n, twin, 1000, 1000, start_ns, 20 * MS, 1);
-        for (int k = 1; k < 10; k++) add_burst_of(&r, &n, twin, 1000, 1000, start_ns + k * 100 * MS, 20000, 1);
-        for (int k = 0; k < 4; k++) add_burst_of(&r, &n, twin, 1100 + k % 2, 1100, start_ns + 30 * MS + k * 250 * MS, 3 * MS, 0);
-        for (int k = 0; k < 12; k++) add_burst_of(&r, &n, many, 1200 + k, 1200 + k, start_ns + 500 * MS + k * MS, MS, 0);
+        for (int k = 1; k < 10; k++)
+            add_burst_of(&r, &n, twin, 1000, 1000, start_ns + k * 100 * MS, 20000, 1);
+        for (int k = 0; k < 4; k++)
+            add_burst_of(&r, &n, twin, 1100 + k % 2, 1100, start_ns + 30 * MS + k * 250 * MS, 3 * MS, 0);
+        for (int k = 0; k < 12; k++)
+            add_burst_of(&r, &n, many, 1200 + k, 1200 + k, start_ns + 500 * MS + k * MS, MS, 0);
         add_burst_of(&r, &n, sh, 1300 + i, 1300 + i, start_ns + 700 * MS, MS / 2, 1);
     }
     qsort(bursts, n, sizeof *bursts, by_start);
@@ -562,7 +587,8 @@ TEST(processes_of_one_name_are_kept_apart_where_each_has_a_large_part_of_its_tim
     assert_string_equal(takers[1].cpus, "0");
     /* what it does are its 20 ms, and not the mean of these and of its short ones */
     EQUAL(takers[0].n_cpus, 1, takers[0].on[0].cpu, 1, takers[0].on[0].busy_ns, takers[0].busy_ns);
-    EQUAL(takers[0].n_main, 20, takers[0].main_ns, 20 * 20 * MS, takers[0].n_bursts, 200, takers[0].busy_ns, 20 * (20 * MS + 9 * 20000));
+    EQUAL(takers[0].n_main, 20, takers[0].main_ns, 20 * 20 * MS, takers[0].n_bursts, 200, takers[0].busy_ns,
+          20 * (20 * MS + 9 * 20000));
     EQUAL(takers[1].n_main, 80, takers[1].main_ns, 80 * 3 * MS);
     assert_about(takers[0].period_ns, 1000. * MS, 0.001);
     assert_about(takers[1].period_ns, 250. * MS, 0.001);

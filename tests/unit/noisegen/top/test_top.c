@@ -152,7 +152,8 @@ TEST(tasks_that_have_ended_count_for_their_parents) {
     nt_watch_close(w);
 }
 
-/* Rings are read before the end of an interval where they are full; the sample itself, by the way that sessions take. */
+/* Rings are read before the end of an interval where they are full; the sample itself, by the way that
+ * sessions take. */
 TEST(a_child_that_ended_before_the_sample_is_told_once_and_its_place_is_free_after_it) {
     struct nt_watch *w = any_watch();
     int32_t shell = named(w, 30001, 1, "shell");
@@ -163,7 +164,8 @@ TEST(a_child_that_ended_before_the_sample_is_told_once_and_its_place_is_free_aft
         burst(w, child, 0, w->begin_ns + (10 + i * 10) * MS, 2 * MS);
         nt_ended(w, 30100, 30001);
     }
-    const struct nt_sample *s = nt_watch_sample(w, &(struct nt_wish){.sort = NT_BY_SHARE, .n_rows = 20, .n_visits = 100});
+    const struct nt_sample *s =
+        nt_watch_sample(w, &(struct nt_wish){.sort = NT_BY_SHARE, .n_rows = 20, .n_visits = 100});
     assert_int_equal(s->n_tasks, 1);
     assert_near(s->tasks[0].ended_percent, 4, 0.1);
     EQUAL(w->n_ended, 0, w->n_free, 20, w->process_of[30100], 0);
