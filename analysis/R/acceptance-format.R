@@ -244,7 +244,8 @@ acceptance_head <- function(result) {
     list(
       asked = texts(result$asked),
       at_scale = list(nodes = result$at_scale$nodes, every_ns = 1e9 * result$at_scale$every_s,
-                      margin_percent = result$at_scale$percent),
+                      margin_percent = result$at_scale$percent,
+                      unseen_ns = 1e9 * result$at_scale$unseen_s),
       noise = texts(result$noise),
       hint = result$hint,
       launches = texts(names(result$acceptance$launches)),

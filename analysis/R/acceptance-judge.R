@@ -1,11 +1,11 @@
 # The verdict on an acceptance campaign (docs/methods.md, Judging): wrong data, lost nodes, limits of the
 # user or learnt from a reference, nodes and links against the others of their class, and whether the
 # localiser named the node with a known load, without which it cannot pass. `margin`: percent by which a
-# node may be worse than the others; NULL: that of each kind of figure; a list of `percent`, `nodes` and
-# `every_s`: how much its noise may cost so many nodes. Gives an `nl_acceptance_verdict`: `verdict`,
-# `answer`, `judged` (`noise`, `data`, `nothing`), `asked` (`margin`, `limits`, `reference`: what somebody
-# gave to judge by), and tables: `checks`, `judgements` (a row per thing judged), `figures`, `nodes`,
-# `comparisons`.
+# node may be worse than the others; NULL: that of each kind of figure; a list of `percent`, `nodes`,
+# `every_s` and `unseen_s`: how much its noise may cost so many nodes. Gives an `nl_acceptance_verdict`:
+# `verdict`, `answer`, `judged` (`noise`, `data`, `nothing`), `asked` (`margin`, `limits`, `reference`: what
+# somebody gave to judge by), and tables: `checks`, `judgements` (a row per thing judged), `figures`,
+# `nodes`, `comparisons`.
 judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha = 0.01, margin = NULL,
                              limits_name = "limits", classes = NULL) {
   own_margins <- attr(limits, "margins")

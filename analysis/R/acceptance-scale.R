@@ -6,9 +6,10 @@
 scale_stated <- list(nodes = 1000, every_s = 1e-3, most = 4)
 
 # What was asked: `nodes`, `every_s`, `percent` (how much the noise may cost; NA: nobody gave a margin),
-# `all` (every node is judged by it; else only nodes whose noise nothing else judges). `margin`: NULL, a
-# percentage of one node, or a list of `percent`, `nodes` and `every_s`; `own`: the percentage of a line
-# `margin scale` of the limits, NULL: there is none.
+# `unseen_s` (the longest burst that may come and was not seen), `all` (every node is judged by it; else only
+# nodes whose noise nothing else judges). `margin`: NULL, a percentage of one node, or a list of `percent`,
+# `nodes`, `every_s` and perhaps `unseen_s`, which comes before `own`: the percentage of a line `margin scale`
+# of the limits, NULL: there is none.
 scale_question <- function(margin = NULL, own = NULL) {
   at <- if (is.list(margin)) {
     margin
@@ -17,8 +18,8 @@ scale_question <- function(margin = NULL, own = NULL) {
   } else {
     list(nodes = 1, every_s = scale_stated$every_s)
   }
-  list(nodes = at$nodes, every_s = at$every_s,
-       percent = own %||% (if (is.list(margin)) margin$percent else margin) %||% NA_real_,
+  list(nodes = at$nodes, every_s = at$every_s, unseen_s = at$unseen_s %||% usual_unseen_s,
+       percent = (if (is.list(margin)) margin$percent) %||% own %||% margin %||% NA_real_,
        all = is.list(margin) || !is.null(own))
 }
 
@@ -29,9 +30,9 @@ at_scale_words <- function(asked) {
 }
 
 # A row per node: slowdown in percent (Inf: bursts leave no time to work; `ci_high` NA: open), `longer`: how
-# many times as long decides (NA: it is decided, Inf: no time does). The scans with all CPUs busy see all
-# that interrupts a node for a few seconds, the records other tasks all the time: it has to pass both, and
-# fails by one. Without a margin there is no verdict.
+# many times as long decides (NA: it is decided, Inf: no time does), `longest_s`: a pass holds if no burst is
+# longer. The scans with all CPUs busy see all that interrupts a node for a few seconds, the records other
+# tasks all the time: it has to pass both, and fails by one. Without a margin there is no verdict.
 noise_at_scale <- function(acceptance, scans, asked, alpha) {
   hosts <- acceptance$hosts
   # where nothing is judged by it, of many nodes those that lost most
@@ -76,7 +77,8 @@ judge_scale <- function(host, noises, asked, alpha, blind = NA_character_) {
   top <- which.max(value)
   row <- data.frame(host = host, value = value[top], ci_low = max(low),
                     ci_high = if (anyNA(high)) NA_real_ else max(high, value[top]), verdict = NA_character_,
-                    reason = NA_character_, longer = NA_real_)
+                    reason = NA_character_, longer = NA_real_,
+                    longest_s = max(asked$unseen_s, unlist(lapply(noises[of_bursts], `[[`, "costs_s"))))
   if (is.na(margin)) return(row)
   row$verdict <- "inconclusive"
   if (any(low > margin)) {
@@ -96,21 +98,49 @@ judge_scale <- function(host, noises, asked, alpha, blind = NA_character_) {
       if (is.finite(row$longer)) {
         sprintf("a run %s times as long would decide", format_effect(row$longer, FALSE))
       } else {
-        "the margin is too near for any run to decide"
+        sprintf("no run up to %d times as long would decide%s", most_longer,
+                unseen_hint(noises, asked, alpha))
       }
     )
   }
   row
 }
 
+# An upper end below the margin holds only if it does so with rarer and longer bursts, too, where the record
+# does not tell their lengths.
 scale_cell <- function(noise, asked, alpha) {
   if (is.na(noise$rate_hz)) return(list(value = Inf, low = Inf, high = Inf, reason = NA_character_))
-  got <- project_cell(noise, asked$nodes, asked$every_s, "independent", alpha, effort = 0.3)
+  cell <- function(noise) {
+    project_cell(noise, asked$nodes, asked$every_s, "independent", alpha, unseen_s = asked$unseen_s,
+                 effort = 0.3)
+  }
+  got <- cell(noise)
+  if (isTRUE(100 * got$high < asked$percent)) {
+    cautious <- cautious_noise(noise)
+    if (!is.null(cautious) && !isTRUE(100 * cell(cautious)$high < asked$percent)) {
+      got$high <- NA_real_
+      got$reason <- sprintf("at least: rarer bursts of up to %s may cost more", format_time(asked$unseen_s))
+    }
+  }
   list(value = 100 * got$value, low = 100 * got$low, high = 100 * got$high, reason = got$reason)
 }
 
+# By `unseen=` in the margin a user says how long a burst can be at most: said where that would decide.
+unseen_hint <- function(noises, asked, alpha) {
+  short <- utils::modifyList(asked, list(unseen_s = 1e-6))
+  decides <- vapply(noises, function(noise) is.finite(longer_scale(noise, short, alpha)), TRUE)
+  if (all(decides)) {
+    sprintf(", unless no burst can be as long as %s (say so: unseen=TIME in the margin)",
+            format_time(asked$unseen_s))
+  } else {
+    ""
+  }
+}
+
+most_longer <- 64L
+
 # The same noise watched for longer: the first power of two at which its interval leaves the margin.
-longer_scale <- function(noise, asked, alpha, most = 64, most_bursts = 2e6) {
+longer_scale <- function(noise, asked, alpha, most = most_longer, most_bursts = 2e6) {
   for (times in 2^(1:log2(most))) {
     if (length(noise$costs_s) * times > most_bursts) break
     cell <- scale_cell(watched_longer(noise, times), asked, alpha)
@@ -222,7 +252,13 @@ scale_line <- function(scale, judgements, asked, causes = NULL) {
     by %||% "",
     if (is_judge) {
       sprintf(": %s your margin of %s %%%s", verdict[[worst$verdict]], format_level(asked$percent),
-              if (is.na(worst$reason)) "" else paste0(" (", worst$reason, ")"))
+              if (worst$verdict == "pass") {
+                if_none_longer(worst$longest_s)
+              } else if (is.na(worst$reason)) {
+                ""
+              } else {
+                paste0(" (", worst$reason, ")")
+              })
     } else {
       ""
     }

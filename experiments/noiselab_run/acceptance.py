@@ -49,8 +49,9 @@ What is checked:
 
 Criteria (without the first three wrong data fail, and a node that is worse than the others, which takes three nodes;
 the noise is measured and printed with who makes it, and not judged):
-  --margin MARGIN   5%:nodes=1000,every=1ms: how much slower the noise of each node may make a program on so many nodes
-                    that synchronise so often; 5%: by how much a node may be worse than the others, or slower alone
+  --margin MARGIN   5%:nodes=1000,every=1ms: how much slower the noise of each node may make a program on so
+                    many nodes that synchronise so often (unseen=2ms: no burst is longer; default 50 ms); 5%:
+                    by how much a node may be worse than the others, or slower alone
   --limits FILE     your own limits, checked before anything runs
   --reference DIR   limits learnt from an acceptance campaign that was good (may be given again)
   --classes FILE    classes of nodes that may be compared, a line CLASS NODE... each (default: found by hardware and network)

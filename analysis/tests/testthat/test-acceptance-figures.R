@@ -1,7 +1,7 @@
 # Who else ran, and what a node's noise would cost at scale: records whose answers are known.
 
 # 5 % on 1,000 nodes that synchronise every 1 ms.
-five <- list(percent = 5, nodes = 1000, every_s = 1e-3)
+five <- list(percent = 5, nodes = 1000, every_s = 1e-3, unseen_s = 1e-4)
 
 # A node of 2 CPUs on which others take `share` of the time in parts of 3 s, `tasks` and `lengths` as
 # noiselab-record has them.
@@ -244,7 +244,16 @@ test_that(paste0("one node alone is judged by the margin that is given: quiet en
   expect_identical(c(quiet$verdict, quiet$judged), c("pass", "noise"))
   expect_match(quiet$answer, "^PASS on 1 node")
   expect_match(tail(quiet$noise, 1),
-               "1000 such nodes that synchronise every 1 ms .* slower.*: below your margin of 5 %\\.$")
+               paste0("1000 such nodes that synchronise every 1 ms .* slower.*: below your margin of 5 % ",
+                      "\\(if no burst is longer than 100 \u00b5s\\)\\.$"))
+  # minutes of record bound no bursts of 50 ms on a thousand nodes, and what was not said is not assumed
+  unsaid <- judge_acceptance(node_with(quiet_record(), scan_ns = 2000, scan_s = 20),
+                             margin = five[c("percent", "nodes", "every_s")])
+  expect_identical(unsaid$verdict, "inconclusive")
+  expect_match(tail(unsaid$noise, 1),
+               paste0("rarer bursts of up to 50 ms may cost more; no run up to 64 times as long would ",
+                      "decide, unless no burst can be as long as 50 ms \\(say so: unseen=TIME in ",
+                      "the margin\\)"))
   burst <- record_of(rep(c(0.013, 0.015), 8), list(taker("busy", 0.96e9, 48, 20e6, 1e9)),
                      list(list(40000, 9600), list(20e6, 48)))
   loud <- judge_acceptance(node_with(burst, scan_ns = 2000, scan_s = 20), margin = five)
