@@ -506,8 +506,8 @@ acceptance_answer <- function(result) {
     ))
   }
   if (result$self_check$verdict == "inconclusive") {
-    return(paste0(lead, "this run could not have seen a bad node (self-check: ", result$self_check$reason,
-                  ")."))
+    return(paste0(lead, "this run may have missed a bad node; its self-check failed: ",
+                  result$self_check$reason, "."))
   }
   if (result$verdict == "inconclusive") {
     open <- result$checks$check[result$checks$verdict == "inconclusive"]
@@ -517,9 +517,9 @@ acceptance_answer <- function(result) {
     return(paste0(
       lead,
       if (length(open) > 0 && !of_classes) {
-        paste0("nothing failed, but ", few_words(open, 5), " cannot be decided.")
+        paste0("no check failed, but ", few_words(open, 5), " cannot be decided.")
       } else if (length(unjudged) > 0) {
-        paste0("nothing failed, but nothing judges the noise of ", few_words(unjudged, 5), ".")
+        paste0("no check failed, but nothing judges the noise of ", few_words(unjudged, 5), ".")
       } else {
         "not all that was planned ran."
       },

@@ -27,7 +27,7 @@ plot_nodes <- function(analysis, draw = TRUE) {
                         size = if (lines > nodes_lines) 1.3 else 2.6, na.rm = TRUE) +
     (if (nrow(named) > 0) {
       ggplot2::geom_text(ggplot2::aes(y = y_name, label = host), data = named, hjust = 1.3, size = 2.9)
-    }) + verdict_scales(frame$found, c(here = "the noise is here")) + scale$axis +
+    }) + verdict_scales(frame$found, c(here = "loses CPU time with the load")) + scale$axis +
     (if (few) {
       ggplot2::scale_y_continuous(breaks = frame$y, labels = frame$host, minor_breaks = NULL,
                                   expand = ggplot2::expansion(add = 0.6))

@@ -16,7 +16,7 @@ setup_file() {
     for level in 0.1 1 5; do
         for period in 10ms 100ms 1s; do
             cp "$BUILD/bin/noiselab-gen" "ng$level-$period"
-            "./ng$level-$period" --level "$level" --period "$period" --on "cpu:$last_cpu" --duration 16s \
+            "./ng$level-$period" --level "$level" --period "$period" --on "cpu:$last_cpu" --duration 20s \
                 --json >"gen$level-$period" 2>/dev/null 3>&- &
         done
     done

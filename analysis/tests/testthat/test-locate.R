@@ -188,7 +188,7 @@ test_that("text for many nodes has a line for those with the noise and counts th
   dir <- local_campaign(nodes = 60, ranks = 120, noise_nodes = 7, levels_percent = 1, pairs = 20, seed = 2)
   text <- part_lines(location_parts(locate_noise(read_campaign(dir)))[[1]])
   expect_true(all(nchar(text) <= 100))
-  expect_match(text, "  node7: the noise is here: ", all = FALSE)
+  expect_match(text, "  node7: with the load its ranks lose ", all = FALSE)
   expect_lt(length(text), 50)
 })
 
