@@ -197,9 +197,7 @@ taken_row <- function(shift, alpha, power, tasks = NULL, known_tasks = TRUE) {
   }
   d <- shift$waited$agent / 1e4
   d <- d[is.finite(d)]
-  each <- batch_mean_ci(d, 1 - 2 * alpha)
-  blocks <- batch_mean_ci(d, 1 - 2 * alpha, locked_design$groups)
-  est <- if (isTRUE(blocks$high - blocks$low > each$high - each$low)) blocks else each
+  est <- wider_mean_ci(d, 1 - 2 * alpha)
   reason <- if (!known_tasks) {
     no_tasks_of_its_own
   } else if (length(shift$preempted) == 0 && !shift$is_quick) {

@@ -65,9 +65,7 @@ account_shift <- function(shift, ns) {
 shift_account <- function(d, alpha) {
   d <- d[is.finite(d)] / 1e4
   if (length(d) < least_behalf || !isTRUE(stats::sd(d) > 0)) return(NULL)
-  each <- batch_mean_ci(d, 1 - 2 * alpha)
-  blocks <- batch_mean_ci(d, 1 - 2 * alpha, locked_design$groups)
-  est <- if (isTRUE(blocks$high - blocks$low > each$high - each$low)) blocks else each
+  est <- wider_mean_ci(d, 1 - 2 * alpha)
   list(percent = est$estimate, low = est$low, high = est$high,
        p_value = stats::pt(est$estimate / est$se, est$df, lower.tail = FALSE))
 }

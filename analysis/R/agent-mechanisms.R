@@ -144,9 +144,7 @@ widest_mean <- function(d, launch, alpha) {
   conf <- 1 - 2 * alpha
   by_launch <- vapply(split(d, in_order(launch)), mean, 0)
   if (length(by_launch) >= launches_for_more) return(batch_mean_ci(by_launch, conf, Inf))
-  each <- batch_mean_ci(d, conf)
-  blocks <- batch_mean_ci(d, conf, locked_design$groups)
-  if (isTRUE(blocks$high - blocks$low > each$high - each$low)) blocks else each
+  wider_mean_ci(d, conf)
 }
 
 # What may be said to come with it: there is more of it, by Holm's correction over all counters; it could

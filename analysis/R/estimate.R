@@ -29,6 +29,14 @@ batch_mean_ci <- function(d, conf = 0.99, groups = 256) {
   list(estimate = centre, low = centre - reach, high = centre + reach, se = se, df = g - 1)
 }
 
+# The same over single pairs or over 16 groups of them, whichever interval is wider: what is correlated over
+# longer stretches than a pair widens the second one.
+wider_mean_ci <- function(d, conf = 0.99) {
+  each <- batch_mean_ci(d, conf)
+  blocks <- batch_mean_ci(d, conf, locked_design$groups)
+  if (isTRUE(blocks$high - blocks$low > each$high - each$low)) blocks else each
+}
+
 # Hodges and Lehmann's pseudo-median of the differences `d` (the median of all averages of two, Walsh
 # averages) with the interval that inverts the signed-rank test: `estimate`, `low`, `high`, `se` (half-width
 # over the normal quantile). Up to 200 pairs all averages are formed; beyond, the wanted order statistics

@@ -15,6 +15,17 @@ test_that("many pairs are averaged in contiguous groups", {
   expect_equal(batch_sums(1:10, 3)$sum, c(6, 15, 34))
 })
 
+test_that("the wider of the intervals of pairs and of 16 groups of them is taken", {
+  # steps of two equal pairs: the groups are the numbers 1 to 16, whose deviation is sqrt(68 / 3)
+  got <- wider_mean_ci(rep(1:16, each = 2))
+  expect_equal(c(got$se, got$df), c(sqrt(68 / 3) / 4, 15))
+  # alternating pairs: groups of two are all 0, and the pairs have the deviation sqrt(32 / 31)
+  got <- wider_mean_ci(rep(c(-1, 1), 16))
+  expect_equal(c(got$estimate, got$se, got$df), c(0, 1 / sqrt(31), 31))
+  expect_true(is.na(wider_mean_ci(numeric())$estimate))
+  expect_equal(wider_mean_ci(7)$estimate, 7)
+})
+
 test_that("no pair, one pair and constant differences give what can be said", {
   expect_true(is.na(batch_mean_ci(numeric())$estimate))
   expect_equal(batch_mean_ci(7)$estimate, 7)
