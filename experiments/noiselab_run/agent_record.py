@@ -158,15 +158,25 @@ class Recorder:
         of_all_ns = nanoseconds(switched.seconds_each or '%ds' % switched.least_s)
         return max(5, of_all_ns // (10 * SECOND_NS))
 
+    def _is_to_be_measured(self) -> bool:
+        """Whether nothing but a recording tells the period."""
+        options = self.options
+        return self.switched.way != '--agent-on' and not any(
+            options[name] for name in ('sweep', 'agent_period', 'scrape'))
+
+    def foretold_s(self) -> int:
+        """What recording takes, at least, of --seconds of a quick launch, which hold it; 0: nothing."""
+        return 6 if self.switched.design == 'quick' and self._is_to_be_measured() else 0
+
     def foretell(self) -> List[str]:
         """What is recorded before the launches, for a plan that runs nothing."""
         switched, options, said = self.switched, self.options, []  # type: Any, Any, List[str]
-        if any(options[name] for name in ('sweep', 'agent_period', 'scrape')) or switched.way == '--agent-on':
+        if not self._is_to_be_measured():
             self.know_period()
         else:
             most_s = sum(each for each in (5, 15, 60) if each <= self._most_s())
             # --seconds of a quick launch holds it
-            self.spent_s = 6 if switched.design == 'quick' else 0
+            self.spent_s = self.foretold_s()
             said.append('the agent is recorded first, for %s, to know its period (--agent-period saves '
                         'that time)'
                         % ('5 s' if most_s == 5 else '5 s to %s' % say_seconds(min(most_s, 80))))

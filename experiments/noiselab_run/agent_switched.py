@@ -3,13 +3,12 @@ import os
 import re
 from typing import Any, List, NamedTuple, Optional, Tuple
 
-from noiselab_run import document, files
+from noiselab_run import files
 from noiselab_run.agent_record import Recorder
 from noiselab_run.experiment import these_launches
 from noiselab_run.options import Options
-from noiselab_run.process import ask
 from noiselab_run.schedule import Plan
-from noiselab_run.text import (SECOND_NS, Stop, decimals, die, is_time, nanoseconds, note, parts_of, put,
+from noiselab_run.text import (SECOND_NS, decimals, die, is_time, nanoseconds, note, parts_of,
                                shuffled, time_above_0, whole)
 
 # what the detector hands on to the companion on the nodes as it is; --shell, which has no value, too
@@ -212,12 +211,34 @@ class Switched:
         # of a sweep the first interval
         period = nanoseconds(options['agent_period'] or self.intervals.split(',')[0])
         words += [self.stretch_name, '%dns' % self._stretch_of(period)] if self.stretch or period else []
-        words += ['--seconds', self.seconds_each] if self.seconds_each else []
         words += ['--agent-period', '%dns'
                   % nanoseconds(options['agent_period'])] if options['agent_period'] else []
         settle = options['agent_settle'] or ('%dns' % settle_of(period) if self.is_started else '')
         words += ['--agent-settle', settle] if settle else []
-        self.experiment.rehearse(words + self._load())
+        words += self._load()
+        if self.seconds_each:
+            self._refuse_too_short(words)
+        self.experiment.rehearse(words + (['--seconds', self.seconds_each] if self.seconds_each else []))
+
+    def _refuse_too_short(self, words: List[str]) -> None:
+        """Where --seconds also holds the recording of the agent: whether it leaves one round to measure."""
+        spent_s = Recorder(self).foretold_s()
+        if not self._holds_all(spent_s):
+            return
+        rehearsal = self.experiment.rehearsal
+        rehearsal.campaign = self.experiment.campaign.folder
+        said = rehearsal.ask(rehearsal.of(words + ['--seconds', '8760h']))
+        round_ns = said.number('measuring_ns') // said.number('rounds')
+        if nanoseconds(self._less_recording(self.seconds_each, spent_s)) >= round_ns:
+            return
+        # what leaves so much, by _less_recording
+        least_ns = min(-(-(round_ns + spent_s * SECOND_NS) * 12 // 11), 2 * round_ns)
+        die(2, '--seconds: %s s is too short: one round of halves takes %s s, and recording the agent and '
+            'the answer are in it, too;'
+            % (decimals(nanoseconds(self.seconds_each) // 1000000, 1000),
+               decimals(round_ns // 1000000, 1000)),
+            'give at least %d s, or its period (--agent-period), which needs no recording'
+            % -(-least_ns // SECOND_NS))
 
     def _load(self) -> List[str]:
         """A calibrated load beside the agent."""
@@ -393,14 +414,11 @@ class Switched:
         if not self._n_stretches:
             levels = ['99'] + ([options['levels']] if options['levels'] else [])
             levels += ['98'] if options['compare_replay'] or options['against'] else []
-            said = ask([experiment.programs.path('noiselab-detect'), '--dry-run', '--json', '--out',
-                        experiment.campaign.folder, '--op', operations,
-                        '--bytes', n_bytes, '--design', design, self.stretch_name, '%dns' % stretch_ns,
-                        '--levels', ','.join(levels), '--seconds', '8760h'])
-            if said.status:
-                put(said.err, 2)
-                raise Stop(2)
-            self._n_stretches = document.of_program(said.out).number('halves_per_round')
+            said = experiment.rehearsal.ask(
+                [experiment.programs.path('noiselab-detect'), '--dry-run', '--out',
+                 experiment.campaign.folder, '--op', operations, '--bytes', n_bytes, '--design', design,
+                 self.stretch_name, '%dns' % stretch_ns, '--levels', ','.join(levels), '--seconds', '8760h'])
+            self._n_stretches = said.number('halves_per_round')
         return '%ds' % max(self.least_s, -(-LEAST_ROUNDS * self._n_stretches * stretch_ns // SECOND_NS))
 
     def _holds_all(self, spent_s: int) -> bool:

@@ -128,16 +128,21 @@ class Rehearsal:
             words = self.programs.handed_on(words, self.options.experiment)
         return [self.programs.path(self.program), '--dry-run'] + words
 
+    @staticmethod
+    def ask(command: Sequence[str]) -> document.Document:
+        """What the program of that dry run plans; what it refuses is said and refused here, too."""
+        said = ask(list(command[:2]) + ['--json'] + list(command[2:]))
+        if said.status:
+            put(said.err, 2)
+            raise Stop(2)
+        return document.of_program(said.out)
+
     def run(self, words: Sequence[str]) -> None:
         is_plan = self.options['dry_run'] or self.program == 'noiselab-accept'
         if not is_plan and self.options.was_given('--json'):
             die(2, '--json: belongs to --dry-run; for results as JSON: noiselab analyze --json DIR')
         command = self.of(words)
-        said = ask(command[:2] + ['--json'] + command[2:])
-        if said.status:
-            put(said.err, 2)
-            raise Stop(2)
-        self._said = document.of_program(said.out)
+        self._said = self.ask(command)
         if self.options['dry_run']:
             # with the user's own --json, if it was given
             shown = ask(command, stderr=None)

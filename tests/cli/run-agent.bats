@@ -211,6 +211,13 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
         [ "$how" != quick ] || grep -q 's of measuring (settling included)' "$ERR"
         rm -rf "$OUT"
     done
+    # what a recording leaves too short is refused before it, with what is enough
+    local three=(--agent-cmd 'sleep 9' --op barrier,allreduce,alltoall)
+    ends 2 run_agent "${three[@]}" --seconds 10s --dry-run
+    grep -q 'too short.*give at least 17 s, or its period (--agent-period)' "$ERR"
+    ends 2 run_agent "${three[@]}" --seconds 10s
+    ! grep 'recording the agent for' "$ERR" || false
+    ends 0 run_agent "${three[@]}" --seconds 17s --dry-run
     # recorded for as long as a third of the time allows, which is taken off the launch's
     ends 0 run_agent --agent-cmd "$(busy 1ms 50ms)" --op barrier --seconds 9s --no-report
     [[ "$(words_of --seconds)" =~ ^[4-7](\.[0-9]+)?s$ ]]
