@@ -30,40 +30,45 @@ value junit
     USAGE = '''\
 Usage: noiselab run acceptance [OPTIONS]
 
-Runs noiselab-accept on all allowed cores of this machine, of the nodes of a Slurm job, or of --hosts: several launches,
-each with the nodes in another order, so that a slow node is not confused with a slow place in the network; a self-check;
-then the verdict, by check and by node.
+Runs noiselab-accept on all allowed cores of this machine, of the nodes of a Slurm job, or of --hosts: several
+launches, each with the nodes in another order, so that a slow node is not confused with a slow place in the
+network; a self-check; then the verdict, by check and by node.
 
 What is checked:
   --list checks     the checks, their units and what they measure
   --checks LIST     some of them (default: all but those on request)
-  --quick           36 s of measuring in all, few message sizes (default; with --reference so long that a healthy node passes
-                    with probability 0.95, by noiselab plan acceptance, 10 minutes at most)
+  --quick           36 s of measuring in all, few message sizes (default; with --reference so long that a
+                    healthy node passes with probability 0.95, by noiselab plan acceptance, 10 minutes at
+                    most)
   --full            ten minutes
   --seconds TIME    measuring time of all launches of the checks together, in place of that
-  --wait-quiet TIME before each launch, wait up to this long until the CPUs of the nodes are quiet; say who keeps them busy
+  --wait-quiet TIME before each launch, wait up to this long until the CPUs of the nodes are quiet; say who
+                    keeps them busy
   --repetitions N   of each check in each launch (at least 2)
-  --launches N      each with another order of nodes, while there are others (default: one per node, at most 3)
+  --launches N      each with another order of nodes, while there are others (default: one per node, at most
+                    3)
   --ranks N         number of ranks (default: one per allowed core)
-  --seed N          seed of all random orders and of the choice of the node of the self-check (default: from the clock)
+  --seed N          seed of all random orders and of the choice of the node of the self-check (default: from
+                    the clock)
 
-Criteria (without the first three wrong data fail, and a node that is worse than the others, which takes three nodes;
-the noise is measured and printed with who makes it, and not judged):
+Criteria (without the first three wrong data fail, and a node that is worse than the others, which takes three
+nodes; the noise is measured and printed with who makes it, and not judged):
   --margin MARGIN   5%:nodes=1000,every=1ms: how much slower the noise of each node may make a program on so
                     many nodes that synchronise so often (unseen=2ms: no burst is longer; default 50 ms); 5%:
                     by how much a node may be worse than the others, or slower alone
   --limits FILE     your own limits, checked before anything runs
   --reference DIR   limits learnt from an acceptance campaign that was good (may be given again)
-  --classes FILE    classes of nodes that may be compared, a line CLASS NODE... each (default: found by hardware and network)
+  --classes FILE    classes of nodes that may be compared, a line CLASS NODE... each (default: found by
+                    hardware and network)
   --write-limits    print a template of a file for --limits, with the margins
 
-Self-check: in a launch of its own one node, chosen by the seed, gets a known load, and must be found. If it is not, a
-node as bad as this could be missed, and the verdict cannot be pass; a short launch with ten times the load tells
-whether the run was insensitive or something is broken. Needs two nodes.
+Self-check: in a launch of its own one node, chosen by the seed, gets a known load, and must be found. If it
+is not, a node as bad as this could be missed, and the verdict cannot be pass; a short launch with ten times
+the load tells whether the run was insensitive or something is broken. Needs two nodes.
   --self-check P[:TIME]  percent of one CPU, and how long (default 1:40s); none: without
 
-Exit status: 0 pass, or nothing was asked and nothing failed; 1 fail, 3 inconclusive. The verdict is in CAMPAIGN/verdict.json, that of each node in
-CAMPAIGN/nodes/HOST.txt (for noiselab-node-health).
+Exit status: 0 pass, or nothing was asked and nothing failed; 1 fail, 3 inconclusive. The verdict is in
+CAMPAIGN/verdict.json, that of each node in CAMPAIGN/nodes/HOST.txt (for noiselab-node-health).
   --json            the verdict as JSON in place of the table
   --lines           as lines "name: value unit", for ReFrame and Pavilion
   --junit FILE      also as JUnit XML

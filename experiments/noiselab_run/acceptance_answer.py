@@ -1,4 +1,5 @@
-"""The answer of an acceptance campaign: the verdict that is kept, that of each node, and what the user is shown."""
+"""The answer of an acceptance campaign: the verdict that is kept, that of each node, and what the user is
+shown."""
 import os
 from typing import List
 

@@ -1,4 +1,5 @@
-"""advise: which collective algorithm of the MPI library is the fastest on this machine, quiet and under noise, and how to select it"""
+"""advise: which collective algorithm of the MPI library is the fastest on this machine, quiet and under
+noise, and how to select it"""
 import re
 from typing import List, Tuple
 
@@ -23,31 +24,36 @@ class Advise(ForProgram):
     USAGE = '''\
 Usage: noiselab run advise [OPTIONS] [-- COMMAND [ARGUMENT...]]
 
-Compares the algorithms that the MPI library has for its collectives (Open MPI: of its component tuned; MPICH), each as
-an arm of its own in every launch, beside the library's default, quiet and with noise on one rank, which goes round
-over nodes and ranks; nodes change places, too. The first third of the launches chooses a candidate for each operation
-and size; the others, which did not choose it, say what it gains. What is decided by then, and algorithms that are
-slower for certain, get no more time: the rest has it all, in launches that are planned again at each third. Where one
-is shown to be faster the answer is a file of rules (MPICH: variables), and how to use it. Two short launches try them
-first: what the library does not follow is not advised.
+Compares the algorithms that the MPI library has for its collectives (Open MPI: of its component tuned;
+MPICH), each as an arm of its own in every launch, beside the library's default, quiet and with noise on one
+rank, which goes round over nodes and ranks; nodes change places, too. The first third of the launches chooses
+a candidate for each operation and size; the others, which did not choose it, say what it gains. What is
+decided by then, and algorithms that are slower for certain, get no more time: the rest has it all, in
+launches that are planned again at each third. Where one is shown to be faster the answer is a file of rules
+(MPICH: variables), and how to use it. Two short launches try them first: what the library does not follow is
+not advised.
 
-  --arms WHAT       what is compared: algorithms (default); eager: the sizes up to which messages go at once (eager:16KiB,64KiB);
-                    mapping: places of ranks, where they differ here. The last two hold for a whole launch: --launches sets
-                    with a launch for each, in random order, a third of which choose
-  --op LIST         operations (default allreduce,bcast,alltoall,barrier,reduce); OP:SIZE has a size of its own
+  --arms WHAT       what is compared: algorithms (default); eager: the sizes up to which messages go at once
+                    (eager:16KiB,64KiB); mapping: places of ranks, where they differ here. The last two hold
+                    for a whole launch: --launches sets with a launch for each, in random order, a third of
+                    which choose
+  --op LIST         operations (default allreduce,bcast,alltoall,barrier,reduce); OP:SIZE has a size of its
+                    own
   --bytes LIST      message sizes (default 8,2KiB,256KiB)
-  -- COMMAND        a program (mpirun -n 4 ./app): it runs once under noiselab profile, and in place of --op and --bytes come
-                    its own blocking collectives, those that have 1 % of its time or more; the answer says what it gains
+  -- COMMAND        a program (mpirun -n 4 ./app): it runs once under noiselab profile, and in place of --op
+                    and --bytes come its own blocking collectives, those that have 1 % of its time or more;
+                    the answer says what it gains
   --profile DIR     the same by a profile that there is
-  --verify N        with a program: N pairs of runs, without the rules and with them in random order, say whether the gain
-                    came true
+  --verify N        with a program: N pairs of runs, without the rules and with them in random order, say
+                    whether the gain came true
   --ranks N         number of ranks (default: one per allowed core)
   --level LEVEL     the noise, in percent of one CPU (default 5)
   --half-period T   length of a half (default 10ms)
-  --arrival NAME    late ranks, in halves of their own beside the noise's: what they cost (default late-any:amount=50us; with a
-                    program as late as its own ranks; none: leave them out; see noiselab detect --list arrivals)
-  --seconds TIME    time for all of it, whole seconds (default 600). Where it is too short, or the machine is busy, fewer
-                    operations and sizes are compared, the first of the lists
+  --arrival NAME    late ranks, in halves of their own beside the noise's: what they cost (default
+                    late-any:amount=50us; with a program as late as its own ranks; none: leave them out; see
+                    noiselab detect --list arrivals)
+  --seconds TIME    time for all of it, whole seconds (default 600). Where it is too short, or the machine is
+                    busy, fewer operations and sizes are compared, the first of the lists
   --launches N      launches of the first plan (default 12, at least 4)
   --margin PERCENT  a gain that would matter (default 5): below it the default is kept
   --seed N          seed of the first launch (default: from the clock)

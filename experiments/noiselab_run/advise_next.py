@@ -1,4 +1,5 @@
-"""The schedule of noiselab run advise with what is to go on, in the time that is left: pure functions of its lines."""
+"""The schedule of noiselab run advise with what is to go on, in the time that is left: pure functions of its
+lines."""
 import re
 from typing import Dict, List, Set
 

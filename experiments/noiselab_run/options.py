@@ -29,31 +29,35 @@ WITH_RESUME = ('--resume --finish --only --no-report --launcher --hosts --requeu
 
 COMMON_USAGE = '''\
 Campaigns and launches:
-  --out DIR         campaign directory (default noiselab-EXPERIMENT-DATE); the schedule of all launches is written first
+  --out DIR         campaign directory (default noiselab-EXPERIMENT-DATE); the schedule of all launches is
+                    written first
   --resume DIR      run the launches of DIR that are not complete, as planned
   --finish DIR      only analyse DIR and write its report
-  --margin PERCENT  sensitivity, agent: is every slowdown below this? status 0 yes, 1 no, 3 the data cannot tell;
-                    agent: also of many nodes, 1%:nodes=1000,every=1ms (every: of a program by itself; unseen=2ms:
-                    no burst is longer that may come and was not seen, else 50ms)
+  --margin PERCENT  sensitivity, agent: is every slowdown below this? status 0 yes, 1 no, 3 the data cannot
+                    tell; agent: also of many nodes, 1%:nodes=1000,every=1ms (every: of a program by itself;
+                    unseen=2ms: no burst is longer that may come and was not seen, else 50ms)
   --no-report       print the answer only
   --dry-run         check the options, print the plan (with --json as JSON), and end
   --launcher NAME   srun, mpirun or auto (default: srun within a Slurm job, else mpirun)
 
 Several nodes without Slurm:
-  --hosts LIST      nodes that mpirun can reach, by the names that uname -n prints there, such as n1,n2,n3; campaign and
-                    programs must have the same path on all of them
+  --hosts LIST      nodes that mpirun can reach, by the names that uname -n prints there, such as n1,n2,n3;
+                    campaign and programs must have the same path on all of them
 
 In a Slurm job (the nodes and CPUs are those of the job), or with --hosts:
-  --node-sets LIST|K    each launch on one of these sets of nodes, 'n1,n2;n3,n4', or on K nodes of the job at a time, in random order;
-                        accepted:DIR: on all but those that noiselab run acceptance, in DIR, found worse
+  --node-sets LIST|K    each launch on one of these sets of nodes, 'n1,n2;n3,n4', or on K nodes of the job at
+                        a time, in random order; accepted:DIR: on all but those that noiselab run acceptance,
+                        in DIR, found worse
   --requeue             at the time limit, requeue the job and continue
 
 Batch jobs:
-  --submit          write the batch script into the campaign, show it and submit it (with --dry-run: only show it)
-  --array           one array task per launch (or set of launches), one after the other, and a job that analyses
+  --submit          write the batch script into the campaign, show it and submit it (with --dry-run: only show
+                    it)
+  --array           one array task per launch (or set of launches), one after the other, and a job that
+                    analyses
   --wait            wait for the job; the exit status is the job's
-  --partition P, --nodes N, --time T, --sbatch 'OPTION' (such as '--qos=Q', '--dependency=afterany:JOBID'; may come again)
-                    passed to sbatch; without --time the time is computed
+  --partition P, --nodes N, --time T, --sbatch 'OPTION' (such as '--qos=Q', '--dependency=afterany:JOBID'; may
+                    come again) passed to sbatch; without --time the time is computed
 
   -h, --help        this text
 

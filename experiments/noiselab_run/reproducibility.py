@@ -1,4 +1,5 @@
-"""reproducibility: how well the mean time of an operation repeats from launch to launch, for each number of ranks"""
+"""reproducibility: how well the mean time of an operation repeats from launch to launch, for each number of
+ranks"""
 from typing import List
 
 from noiselab_run.experiment import Experiment
@@ -13,16 +14,19 @@ class Reproducibility(Experiment):
     USAGE = '''\
 Usage: noiselab run reproducibility [OPTIONS]
 
-Runs noiselab-detect repeatedly for each number of ranks, with synchronised starts and without noise, and reports the
-scatter of the launch means (relative standard error), as MPIPerf does.
+Runs noiselab-detect repeatedly for each number of ranks, with synchronised starts and without noise, and
+reports the scatter of the launch means (relative standard error), as MPIPerf does.
 
-  --ranks LIST    numbers of ranks, separated by commas (default: powers of two up to the allowed cores, and their number)
+  --ranks LIST    numbers of ranks, separated by commas (default: powers of two up to the allowed cores, and
+                  their number)
   --launches N    launches for each of them (default 10; at least 3 give an answer)
   --seed N        seed of the first launch; each further launch adds one
 
 Everything else goes to noiselab-detect as it is (noiselab detect --help); the defaults are
-  --design single --levels none --starts window:raw=starts.bin --op barrier,allreduce,alltoall --bytes 2KiB --seconds 1
-From the raw files noiselab analyze mpiperf DIR makes the published report; they take 8 + 12 x ranks bytes per start.
+  --design single --levels none --starts window:raw=starts.bin --op barrier,allreduce,alltoall --bytes 2KiB
+                  --seconds 1
+From the raw files noiselab analyze mpiperf DIR makes the published report; they take 8 + 12 x ranks bytes per
+start.
 '''
 
     def defaults(self) -> None:

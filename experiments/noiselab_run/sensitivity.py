@@ -1,4 +1,5 @@
-"""sensitivity: how much noise slows which collective down on this machine or these nodes, and the smallest level that can be detected"""
+"""sensitivity: how much noise slows which collective down on this machine or these nodes, and the smallest
+level that can be detected"""
 import os
 from typing import List, Tuple
 
@@ -20,25 +21,26 @@ seen arms
     USAGE = '''\
 Usage: noiselab run sensitivity [OPTIONS]
 
-Runs noiselab-detect on all allowed cores of this machine, or of the nodes of a Slurm job, analyses the campaign and
-writes its report.
+Runs noiselab-detect on all allowed cores of this machine, or of the nodes of a Slurm job, analyses the
+campaign and writes its report.
 
   --ranks N       number of ranks (default: one per allowed core)
-  --launches N    launches (default 1). With one to four the result holds for these launches; with five or more for
-                  launches like these
+  --launches N    launches (default 1). With one to four the result holds for these launches; with five or
+                  more for launches like these
   --design launches
-                  the published design: N sets (default 10), each with one launch per arm (off and every level) in
-                  random order; --seconds is the measuring time of all launches together
+                  the published design: N sets (default 10), each with one launch per arm (off and every
+                  level) in random order; --seconds is the measuring time of all launches together
   --seed N        seed of the first launch; each further launch adds one
   --app -- COMMAND
-                  a program of yours in place of operations: COMMAND (mpirun -n 4 ./app) runs once for each launch, and
-                  the load is switched on and off while it does. Defaults: --levels 0,1,5; halves hold whole repetitions
-                  of the program's beat, an MPI call that is found, or said by --beat (such as allreduce:8)
+                  a program of yours in place of operations: COMMAND (mpirun -n 4 ./app) runs once for each
+                  launch, and the load is switched on and off while it does. Defaults: --levels 0,1,5; halves
+                  hold whole repetitions of the program's beat, an MPI call that is found, or said by --beat
+                  (such as allreduce:8)
 
 Everything else goes to noiselab-detect as it is (noiselab detect --help); the defaults are
   --design lockin --op barrier,allreduce,alltoall --bytes 2KiB --levels 0,0.01,0.1,1,5 --seconds 120
-which takes less than three minutes. Level 0 is the placebo; 5 is the positive control, which every working set-up
-detects. Before the first launch the plan says how small a slowdown can be detected.
+which takes less than three minutes. Level 0 is the placebo; 5 is the positive control, which every working
+set-up detects. Before the first launch the plan says how small a slowdown can be detected.
 
 To compare kinds of load at the same level, or to use a recorded agent instead of a synthetic load:
   noiselab run sensitivity --kind spin,cache,procfs,ipi --levels 0,0.3,1

@@ -1,4 +1,5 @@
-"""setting: does a setting of the operating system make MPI codes faster or slower: each value in turn, in random order, within one run"""
+"""setting: does a setting of the operating system make MPI codes faster or slower: each value in turn, in
+random order, within one run"""
 import fnmatch
 import glob
 import os
@@ -28,35 +29,43 @@ value settle block seconds op bytes design between-boots
 Usage: noiselab run setting --set NAME=REFERENCE,OTHER[,...] [OPTIONS]
        noiselab run setting --between-boots NAME --out DIR [OPTIONS]
 
-Switches a setting of the operating system while noiselab-detect measures, in random order, and says whether the other
-value makes the operation faster or slower, with its interval, makes no difference beyond --margin, or is undecided. The
-first value is the reference. What is found is written into a journal before anything is changed, and is restored at the
-end, whatever is killed. noiselab doctor settings lists settings that matter.
+Switches a setting of the operating system while noiselab-detect measures, in random order, and says whether
+the other value makes the operation faster or slower, with its interval, makes no difference beyond --margin,
+or is undecided. The first value is the reference. What is found is written into a journal before anything is
+changed, and is restored at the end, whatever is killed. noiselab doctor settings lists settings that matter.
 
   --set NAME=REFERENCE,OTHER   what is compared; may come again, and then all combinations are. NAME is
                           kernel.numa_balancing   a sysctl
                           /sys/kernel/mm/transparent_hugepage/enabled   a file of /sys or /proc/sys
                           '/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor'   all files of a pattern
-                          irq:eth0   the CPUs that serve the interrupts of that name, and of its queues (irq:eth0=0,1)
-                          confine:NAME   the CPUs of all tasks of that name, or pattern of names, but the ranks; the
-                          reference is as they are found (confine:*=1 against where they may run now)
-                          a list of CPUs has + for a comma (0-3,8+9 are two lists); \\, is a comma within another value
-  --settle TIME           left out after each switch (default: what the table of noiselab doctor settings says of it, at
-                          least 5 ms); the answer says where blocks still show the setting before them
+                          irq:eth0   the CPUs that serve the interrupts of that name, and of its queues
+                          (irq:eth0=0,1)
+                          confine:NAME   the CPUs of all tasks of that name, or pattern of names, but the
+                          ranks; the reference is as they are found (confine:*=1 against where they may
+                          run now)
+                          a list of CPUs has + for a comma (0-3,8+9 are two lists); \\, is a comma within
+                          another value
+  --settle TIME           left out after each switch (default: what the table of noiselab doctor settings says
+                          of it, at least 5 ms); the answer says where blocks still show the setting before
+                          them
   --block TIME            one stretch with one value (default 100 ms, or as long as --settle)
-  --seconds TIME          of all launches together, with what is left out (default 60 s, or 24 sets of all values)
-  --launches N            launches (default 1: the result is about this launch; from five on about launches like these)
-  --margin PERCENT        what counts as a difference, on both sides. Status 0: no value is slower by more, 1: one is,
-                          3: undecided
+  --seconds TIME          of all launches together, with what is left out (default 60 s, or 24 sets of all
+                          values)
+  --launches N            launches (default 1: the result is about this launch; from five on about launches
+                          like these)
+  --margin PERCENT        what counts as a difference, on both sides. Status 0: no value is slower by more, 1:
+                          one is, 3: undecided
   --op LIST, --bytes LIST operations and sizes (default allreduce and 2KiB)
   --seed N                seed of all random orders (default: from the clock)
 
 What only a boot can change:
-  --between-boots NAME    one launch of this boot into DIR (once a boot), which was booted with NAME, such as nohz_full or
-                          plain. With five boots of each of two names (the exact two-sided test at 98 % takes so many) the
-                          answer compares them; the boot is the unit. Boot in random order
+  --between-boots NAME    one launch of this boot into DIR (once a boot), which was booted with NAME, such as
+                          nohz_full or plain. With five boots of each of two names (the exact two-sided test
+                          at 98 % takes so many) the answer compares them; the boot is the unit. Boot in
+                          random order
 
-Each set also has a placebo, which writes the reference again: what that costs is the least that can be stated.
+Each set also has a placebo, which writes the reference again: what that costs is the least that can be
+stated.
 
 Everything else goes to noiselab-detect as it is (noiselab detect --help).
 '''

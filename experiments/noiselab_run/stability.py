@@ -1,4 +1,5 @@
-"""stability: which operation, size and number of ranks has repeatable times, reacts to noise, and is the most sensitive for its measuring time"""
+"""stability: which operation, size and number of ranks has repeatable times, reacts to noise, and is the most
+sensitive for its measuring time"""
 from typing import List, NamedTuple
 
 from noiselab_run import document, files
@@ -37,22 +38,25 @@ class Stability(Experiment):
     USAGE = '''\
 Usage: noiselab run stability [OPTIONS]
 
-Runs noiselab-detect several times, in random order, for each number of ranks and each number of operations in a block,
-with the placebo and one reference level. Then it names the configurations that are repeatable and react to the level
-(stage 1 of the published method), the half-period that suits them, and the next command.
+Runs noiselab-detect several times, in random order, for each number of ranks and each number of operations in
+a block, with the placebo and one reference level. Then it names the configurations that are repeatable and
+react to the level (stage 1 of the published method), the half-period that suits them, and the next command.
 
   --op LIST         operations (default barrier,allreduce,alltoall)
   --bytes LIST      message sizes (default 2KiB)
-  --ranks LIST      numbers of ranks, separated by commas (default: powers of two from 2 up to the allowed cores, and their number)
+  --ranks LIST      numbers of ranks, separated by commas (default: powers of two from 2 up to the allowed
+                    cores, and their number)
   --counts LIST     also blocks of so many operations, separated by commas (default: none, only half-periods)
   --half-period T   length of a half (default 10ms)
   --reference LEVEL the level that must be detected, in percent of one CPU (default 1)
-  --seconds TIME    measuring time of a launch, whole seconds (default 10); with --counts longer where 7 sets need it
-  --launches N      launches of each configuration (default 7: enough to show a scatter below 5 % when it is below 2 %)
+  --seconds TIME    measuring time of a launch, whole seconds (default 10); with --counts longer where 7 sets
+                    need it
+  --launches N      launches of each configuration (default 7: enough to show a scatter below 5 % when it is
+                    below 2 %)
   --seed N          seed of the order of launches, and of the first launch (default: from the clock)
 
-Everything else goes to noiselab-detect as it is (noiselab detect --help). The total time is said before it starts.
-Exit status 3: no configuration is shown to be repeatable and to react.
+Everything else goes to noiselab-detect as it is (noiselab detect --help). The total time is said before it
+starts. Exit status 3: no configuration is shown to be repeatable and to react.
 '''
 
     def defaults(self) -> None:

@@ -1,7 +1,9 @@
-"""noiselab as ReFrame 4 checks: how much noise a collective feels, whether its times are those of last month, and whether the cluster is in order.
+"""noiselab as ReFrame 4 checks: how much noise a collective feels, whether its times are those of last month,
+and whether the cluster is in order.
 
-Compute nodes need the C programs alone; the analysis runs where reframe runs, and its figures come from `noiselab analyze ... --csv` and from the
-lines `name: value unit` of `noiselab run acceptance --lines`. See README.md beside this file.
+Compute nodes need the C programs alone; the analysis runs where reframe runs, and its figures come from
+`noiselab analyze ... --csv` and from the lines `name: value unit` of `noiselab run acceptance --lines`. See
+README.md beside this file.
 """
 
 import csv
@@ -18,12 +20,20 @@ import reframe.utility.osext as osext
 import reframe.utility.sanity as sn
 import reframe.utility.typecheck as typ
 from reframe.core.backends import getlauncher
-from reframe.core.builtins import deferrable, parameter, performance_function, run_before, sanity_function, variable
+from reframe.core.builtins import (
+    deferrable,
+    parameter,
+    performance_function,
+    run_before,
+    sanity_function,
+    variable,
+)
 from reframe.core.exceptions import SanityError
 
 CAMPAIGN = 'campaign'
 
-# What each launcher needs to start one rank per core, bound to it; and Slurm does not look at the ranks from time to time.
+# What each launcher needs to start one rank per core, bound to it; and Slurm does not look at the ranks from
+# time to time.
 LAUNCHER_OPTIONS = {
     'srun': ['--mpi=pmix', '--cpu-bind=cores', '--kill-on-bad-exit=1', '--acctg-freq=task=0'],
     'mpirun': ['--bind-to', 'core'],
@@ -35,7 +45,8 @@ OPERATIONS = [('barrier', 0), ('allreduce', 8), ('alltoall', 2048)]
 
 
 def figure(text):
-    """A figure of the analysis as ReFrame wants it; what the data could not tell is an error, not 0, and no reference holds or fails on what is no number."""
+    """A figure of the analysis as ReFrame wants it; what the data could not tell is an error, not 0, and no
+    reference holds or fails on what is no number."""
     if text in ('', 'NA'):
         raise SanityError('the analysis has no figure here: see its notes in the output of the job')
     try:
@@ -58,7 +69,9 @@ class NoiselabRun(rfm.RunOnlyRegressionTest):
     # Further words for the program, such as --oversubscribe.
     options = variable(typ.List[str], value=[])
     # A file as references.json beside this one.
-    reference_file = variable(str, value=os.path.join(os.path.dirname(os.path.abspath(__file__)), 'references.json'))
+    reference_file = variable(
+        str, value=os.path.join(os.path.dirname(os.path.abspath(__file__)), 'references.json')
+    )
 
     num_tasks_per_node = 1
     exclusive_access = True
@@ -74,7 +87,11 @@ class NoiselabRun(rfm.RunOnlyRegressionTest):
     @run_before('setup')
     def read_references(self):
         kind = type(self).reference_key
-        self.reference = {system: {name: tuple(row) for name, row in checks[kind].items()} for system, checks in self.systems().items() if kind in checks}
+        self.reference = {
+            system: {name: tuple(row) for name, row in checks[kind].items()}
+            for system, checks in self.systems().items()
+            if kind in checks
+        }
 
     def systems(self):
         return json.loads(pathlib.Path(self.reference_file).read_text(encoding='utf-8'))
@@ -101,7 +118,17 @@ class NoiselabCheck(NoiselabRun):
     def set_command(self):
         operation, size = self.operation
         self.executable = self.program('noiselab-detect')
-        words = ['--op', operation, '--out', CAMPAIGN, '--seconds', f'{self.seconds}', *self.design(), *(['--bytes', str(size)] if size else []), *self.options]
+        words = [
+            '--op',
+            operation,
+            '--out',
+            CAMPAIGN,
+            '--seconds',
+            f'{self.seconds}',
+            *self.design(),
+            *(['--bytes', str(size)] if size else []),
+            *self.options,
+        ]
         # they become a line of a shell script
         self.executable_opts = [shlex.quote(word) for word in words]
         launcher = self.job.launcher
@@ -118,20 +145,30 @@ class NoiselabCheck(NoiselabRun):
     @deferrable
     def endings(self):
         """How each launch ended, by its own record."""
-        return [json.loads(path.read_text(encoding='utf-8')).get('ended') or 'killed' for path in self.staged(CAMPAIGN, '*', 'launch.json')]
+        return [
+            json.loads(path.read_text(encoding='utf-8')).get('ended') or 'killed'
+            for path in self.staged(CAMPAIGN, '*', 'launch.json')
+        ]
 
     @sanity_function
     def is_measured(self):
-        return sn.all([
-            sn.assert_eq(self.endings(), ['complete'] * self.launches(), 'launches ended {0}, expected {1}: see the errors of the job'),
-            sn.assert_eq(self.analysis_status, 0, f'noiselab analyze failed: {self.analysis_error}'),
-            sn.assert_gt(len(self.rows), 0, 'the analysis has no row'),
-        ])
+        return sn.all(
+            [
+                sn.assert_eq(
+                    self.endings(),
+                    ['complete'] * self.launches(),
+                    'launches ended {0}, expected {1}: see the errors of the job',
+                ),
+                sn.assert_eq(self.analysis_status, 0, f'noiselab analyze failed: {self.analysis_error}'),
+                sn.assert_gt(len(self.rows), 0, 'the analysis has no row'),
+            ]
+        )
 
 
 @rfm.simple_test
 class noiselab_sensitivity(NoiselabCheck):
-    """A placebo and a level of known load, switched on and off in pairs: what the operation feels, and the least it could have felt."""
+    """A placebo and a level of known load, switched on and off in pairs: what the operation feels, and the
+    least it could have felt."""
 
     descr = 'slowdown of a collective by a known load, with its detection limit'
     reference_key = 'sensitivity'
@@ -148,7 +185,9 @@ class noiselab_sensitivity(NoiselabCheck):
         return ['--table', 'verdicts']
 
     def row(self, channel, level):
-        found = [r for r in self.rows if r['channel'] == channel and float(r['level_requested_percent']) == level]
+        found = [
+            r for r in self.rows if r['channel'] == channel and float(r['level_requested_percent']) == level
+        ]
         if len(found) != 1:
             raise SanityError(f'{len(found)} rows of the channel {channel} at level {level}, expected 1')
         return found[0]
@@ -169,7 +208,8 @@ class noiselab_sensitivity(NoiselabCheck):
 
 @rfm.simple_test
 class noiselab_reproducibility(NoiselabCheck):
-    """Several launches without any load, each operation begun by all ranks at one instant: its time, and how well launches agree."""
+    """Several launches without any load, each operation begun by all ranks at one instant: its time, and how
+    well launches agree."""
 
     descr = 'time of a collective without load, and its scatter over launches'
     reference_key = 'reproducibility'
@@ -204,8 +244,9 @@ class noiselab_reproducibility(NoiselabCheck):
         return figure(self.rows[0]['rse_percent'])
 
 
-# Figures that are shown without being asked for: names of `noiselab run acceptance --lines` without the node and, behind completeness and bandwidth,
-# without the size. Of the nodes, pairs and sizes that have it the worst counts.
+# Figures that are shown without being asked for: names of `noiselab run acceptance --lines` without the node
+# and, behind completeness and bandwidth, without the size. Of the nodes, pairs and sizes that have it the
+# worst counts.
 ACCEPTANCE_FIGURES = [
     'integrity.mismatches',
     'latency.between.half_round_trip.0',
@@ -233,12 +274,13 @@ def without_node(name, hosts):
     head, dashes, second = name.partition('--')
     if dashes and second not in hosts:
         return name
-    return next((head[:-len(host) - 1] for host in hosts if head.endswith('.' + host)), name)
+    return next((head[: -len(host) - 1] for host in hosts if head.endswith('.' + host)), name)
 
 
 @rfm.simple_test
 class noiselab_acceptance(NoiselabRun):
-    """All checks of noiselab-accept on the nodes of a job, each launch with the nodes in another order, the self-check, and the verdict."""
+    """All checks of noiselab-accept on the nodes of a job, each launch with the nodes in another order, the
+    self-check, and the verdict."""
 
     descr = 'is this cluster quiet and correct, and which node is not'
     reference_key = 'acceptance'
@@ -270,12 +312,23 @@ class noiselab_acceptance(NoiselabRun):
         for campaign in self.good_campaigns:
             words += ['--reference', os.path.abspath(campaign)]
         self.executable = self.program('noiselab')
-        self.executable_opts = ['run', 'acceptance', '--out', CAMPAIGN, '--no-report', '--lines', *map(shlex.quote, [*words, *self.options])]
+        self.executable_opts = [
+            'run',
+            'acceptance',
+            '--out',
+            CAMPAIGN,
+            '--no-report',
+            '--lines',
+            *map(shlex.quote, [*words, *self.options]),
+        ]
 
     @run_before('sanity')
     def read_answer(self):
         """The job's own answer or, where its nodes have no R, one that is made here."""
-        said, self.errors = (pathlib.Path(self.stagedir, sn.evaluate(name)).read_text(encoding='utf-8') for name in (self.stdout, self.stderr))
+        said, self.errors = (
+            pathlib.Path(self.stagedir, sn.evaluate(name)).read_text(encoding='utf-8')
+            for name in (self.stdout, self.stderr)
+        )
         if not re.search('^verdict: ', said, re.MULTILINE):
             answer = self.ask('noiselab', 'run', 'acceptance', '--finish', CAMPAIGN, '--no-report', '--lines')
             said, self.errors = answer.stdout, self.errors + answer.stderr
@@ -290,7 +343,11 @@ class noiselab_acceptance(NoiselabRun):
             name, value = without_node(name, self.nodes), figure(value)
             worse_of = min if unit in MORE_IS_BETTER else max
             self.measured[name] = (worse_of(value, self.measured.get(name, (value,))[0]), unit)
-        if self.words.get('verdict') == 'inconclusive' and not self.is_left_to_references() and self.inconclusive == 'skip':
+        if (
+            self.words.get('verdict') == 'inconclusive'
+            and not self.is_left_to_references()
+            and self.inconclusive == 'skip'
+        ):
             self.skip(f'inconclusive: {self.reasons()}')
 
     def read_nodes(self):
@@ -298,12 +355,19 @@ class noiselab_acceptance(NoiselabRun):
         self.nodes = {}
         for path in self.staged(CAMPAIGN, 'nodes', '*'):
             lines = path.read_text(encoding='utf-8').splitlines()
-            self.nodes[path.stem] = (lines[0].partition(': ')[2], [line for line in lines if re.match('failed|why: ', line)])
+            self.nodes[path.stem] = (
+                lines[0].partition(': ')[2],
+                [line for line in lines if re.match('failed|why: ', line)],
+            )
 
     def reasons(self):
         """What has the verdict of the whole: checks, and nodes with their reasons."""
         verdict = self.words.get('verdict')
-        parts = [name.replace('check.', '', 1) for name, value in self.words.items() if value == verdict and name != 'verdict']
+        parts = [
+            name.replace('check.', '', 1)
+            for name, value in self.words.items()
+            if value == verdict and name != 'verdict'
+        ]
         for node, (own, why) in self.nodes.items():
             parts += [f'{node}: {"; ".join(why)}'] if own == verdict else []
         return ', '.join(parts)
@@ -311,28 +375,52 @@ class noiselab_acceptance(NoiselabRun):
     def bounded(self):
         """Names of the figures that have references on this system."""
         scopes = ['*', self.current_system.name, self.current_partition.fullname]
-        return {name for scope in scopes for name in self.systems().get(scope, {}).get(self.reference_key, {})}
+        return {
+            name for scope in scopes for name in self.systems().get(scope, {}).get(self.reference_key, {})
+        }
 
     def is_left_to_references(self):
-        """Whether a run that decided nothing by itself is judged by the references here: all of it ran, and its self-check did not miss its load."""
-        return (self.words.get('verdict') == 'inconclusive' and self.words.get('self_check') != 'inconclusive' and self.words.get('complete') == 'yes'
-                and bool(self.bounded()))
+        """Whether a run that decided nothing by itself is judged by the references here: all of it ran, and
+        its self-check did not miss its load."""
+        return (
+            self.words.get('verdict') == 'inconclusive'
+            and self.words.get('self_check') != 'inconclusive'
+            and self.words.get('complete') == 'yes'
+            and bool(self.bounded())
+        )
 
     @sanity_function
     def is_accepted(self):
         verdict = 'pass' if self.is_left_to_references() else self.words.get('verdict')
         said = self.errors.strip().splitlines()
-        return sn.all([
-            sn.assert_in('verdict', self.words, f'there is no verdict: {verbatim(said[-1]) if said else "see the output of the job"}'),
-            sn.assert_eq(verdict, 'pass', f'the verdict is {{0}}: {verbatim(self.reasons())}'),
-            sn.assert_eq(sorted(self.bounded() - set(self.measured)), [], 'figures that have references were not measured: {0}'),
-        ])
+        return sn.all(
+            [
+                sn.assert_in(
+                    'verdict',
+                    self.words,
+                    f'there is no verdict: {verbatim(said[-1]) if said else "see the output of the job"}',
+                ),
+                sn.assert_eq(verdict, 'pass', f'the verdict is {{0}}: {verbatim(self.reasons())}'),
+                sn.assert_eq(
+                    sorted(self.bounded() - set(self.measured)),
+                    [],
+                    'figures that have references were not measured: {0}',
+                ),
+            ]
+        )
 
     @run_before('performance')
     def choose_figures(self):
-        shown = {name for name in self.measured for wanted in self.figures if re.fullmatch(re.escape(wanted) + r'(\.\d+)?', name)}
+        shown = {
+            name
+            for name in self.measured
+            for wanted in self.figures
+            if re.fullmatch(re.escape(wanted) + r'(\.\d+)?', name)
+        }
         self.perf_variables = {
-            name: sn.make_performance_function(self.worst, self.measured[name][1], name) for name in sorted(shown | self.bounded())}
+            name: sn.make_performance_function(self.worst, self.measured[name][1], name)
+            for name in sorted(shown | self.bounded())
+        }
 
     @deferrable
     def worst(self, name):

@@ -1,4 +1,5 @@
-"""Site configuration for the noiselab checks: a template. Names, partitions and modules are yours to change (README.md)."""
+"""Site configuration for the noiselab checks: a template. Names, partitions and modules are yours to change
+(README.md)."""
 
 site_configuration = {
     'systems': [

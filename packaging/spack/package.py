@@ -11,7 +11,8 @@ except ImportError:
 
 
 class Noiselab(MakefilePackage):
-    """An OS-noise and monitoring-interference lab for HPC clusters: how much do agents and daemons slow MPI programs down?"""
+    """An OS-noise and monitoring-interference lab for HPC clusters: how much do agents and daemons slow MPI
+    programs down?"""
 
     license("MIT")
 
@@ -20,7 +21,9 @@ class Noiselab(MakefilePackage):
     url = "file://{0}/noiselab-1.0.0.tar.gz".format(os.getcwd())
     version("1.0.0")
 
-    variant("r", default=True, description="Analysis: verdicts and reports; off: the programs of a compute node")
+    variant(
+        "r", default=True, description="Analysis: verdicts and reports; off: the programs of a compute node"
+    )
     variant("likwid", default=False, description="Hardware counters per arm")
 
     depends_on("c", type="build")
@@ -59,4 +62,5 @@ class Noiselab(MakefilePackage):
 
     def test_detector(self):
         """a short launch of one rank leaves its rows"""
-        which(self.prefix.bin.join("noiselab-detect"))("--op", "empty", "--levels", "1", "--seconds", "1", "--out", "campaign")
+        detect = which(self.prefix.bin.join("noiselab-detect"))
+        detect("--op", "empty", "--levels", "1", "--seconds", "1", "--out", "campaign")

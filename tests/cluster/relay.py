@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""A slow link between two nodes of the test cluster: relay.py KEEPER_A ADDRESS_A KEEPER_B ADDRESS_B DELAY_US READY
+"""A slow link between two nodes of the test cluster: relay.py KEEPER_A ADDRESS_A KEEPER_B ADDRESS_B DELAY_US
+READY
 
-Packets between the two go through a program: a network device in each node's namespace, which holds what the other one sent for DELAY_US.
+Packets between the two go through a program: a network device in each node's namespace, which holds what the
+other one sent for DELAY_US.
 The routes to it are gone when it ends. READY is made when it carries packets."""
 import collections
 import ctypes
