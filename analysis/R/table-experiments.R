@@ -392,7 +392,8 @@ location_verdict <- function(row, ranks) {
     sprintf(", %s %% of the extra preempted time", plain(row$extra_share_percent))
   }
   paste0(row$host, ": ", switch(row$found,
-    here = paste0("with the load its ranks lose ", shift, share, which_ranks(ranks[ranks$host == row$host, ])),
+    here = paste0("with the load its ranks lose ", shift, share,
+                  which_ranks(ranks[ranks$host == row$host, ])),
     trace = paste0("traces, less than a tenth of the most: ", shift)
   ))
 }
