@@ -43,7 +43,7 @@ plot_nodes <- function(analysis, draw = TRUE) {
         sprintf(
           paste(
             paste0("Preempted time of the ranks of a node, on minus off. Bars: %g %% confidence interval of ",
-                   "each by itself. The noise is here:"),
+                   "each by itself. Loses CPU time:"),
             paste0("more than 0 at one-sided alpha %g after Holm's correction over the nodes; trace: ",
                    "clearly less than a tenth of the most.")
           ),
