@@ -238,18 +238,7 @@ agent_warnings <- function(report) {
 answers_need_words <- function(answers, analysis) {
   needs <- answers$needs_s[!is.na(answers$needs_s)]
   if (length(needs) == 0 || !identical(analysis$margin_answer$answer, "inconclusive")) return(NULL)
-  if (min(needs) > most_needed_s) {
-    return("a slowdown is so close to the margin that no run of a month would decide")
-  }
-  sprintf(
-    "undecided: measuring for %s in total decides with probability %g, if the estimates are right",
-    if (max(needs) > most_needed_s) {
-      paste("more than", format_span(min(needs)))
-    } else {
-      format_span(max(needs))
-    },
-    analysis$power
-  )
+  open_margin_words(needs, analysis$power)
 }
 
 account_columns <- function(rows) {

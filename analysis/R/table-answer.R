@@ -479,6 +479,11 @@ refused_warning <- function(analysis) {
 margin_needs_warning <- function(rows, answer, power) {
   needs <- rows$margin_needs_s[rows$margin_verdict %in% "inconclusive" & is.finite(rows$margin_needs_s)]
   if (!identical(answer$answer, "inconclusive") || length(needs) == 0) return(NULL)
+  open_margin_words(needs, power)
+}
+
+# How long an undecided margin takes: `needs`, s, of each row that is open.
+open_margin_words <- function(needs, power) {
   if (min(needs) > most_needed_s) {
     return("a slowdown is so close to the margin that no run of a month would decide")
   }
