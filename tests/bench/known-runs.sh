@@ -12,8 +12,8 @@
 #   quiet      this machine as it is, which nobody asked about: no verdict about noise
 #   burst      noiselab-gen takes 20 ms each second of CPU 1
 #   nobody     burst, by an account without privileges
-#   reference  no row: five launches of this machine as it is, kept in build/acceptance-reference for the next
-#              two
+#   reference  no row, 150 s: five launches of this machine as it is, kept in build/acceptance-reference for the
+#              next three
 #   against-quiet, against-burst   quiet and burst, held against it
 #   against-small                  2 ms each second, held against it
 #   crowd      burst, while 12 programs spin on the CPUs
@@ -27,7 +27,7 @@ cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/bench/launch.bash
 source tests/bench/launch.bash
 NOISELAB_EVIDENCE=${NOISELAB_EVIDENCE:-docs/evidence}
-noiselab=$NOISELAB_BIN/noiselab reference=$build/acceptance-reference seconds=60 runs=10 other='' cluster='' \
+noiselab=$NOISELAB_BIN/noiselab reference=$build/acceptance-reference seconds=60 runs=10 other='' campaign='' cluster='' \
     cases=() crowd=()
 for word; do
     case $word in [1-9]*) runs=$word ;; *) cases+=("$word") ;; esac
@@ -35,13 +35,20 @@ done
 [ ${#cases[@]} -gt 0 ] || { sed -n '2,/^[^#]\|^$/s/^# \{0,1\}//p' "$0" >&2 && exit 2; }
 chmod 755 "$work"
 
+# end_tree PID: it and what it started: what runs within a node is a child's child
+end_tree() {
+    local child
+    for child in $(pgrep -P "$1"); do end_tree "$child"; done
+    kill "$1"
+}
 end_other() {
     [ ${#crowd[@]} -eq 0 ] || { kill "${crowd[@]}" && wait "${crowd[@]}"; } 2>/dev/null
     crowd=()
-    [ -z "$other" ] || { kill "$other" && wait "$other"; } 2>/dev/null
+    [ -z "$other" ] || { end_tree "$other" && wait "$other"; } 2>/dev/null
     other=''
 }
 end() {
+    [ -z "$campaign" ] || { kill -INT "$campaign" && wait "$campaign"; } 2>/dev/null
     end_other
     [ -z "$cluster" ] || in_cluster down
     rm -rf "$work" ${cluster:+"$cluster"}
@@ -56,6 +63,17 @@ load() {
     "${@:4}" "$NOISELAB_BIN/noiselab-gen" --level "$1" --period "$2" --on "cpu:$3" --duration 2h >/dev/null \
         2>&1 &
     other=$!
+}
+
+# run COMMAND...: a campaign in the background, so that a signal ends this script at once, and the campaign
+run() {
+    local status
+    "$@" </dev/null &
+    campaign=$!
+    wait "$campaign"
+    status=$?
+    campaign=''
+    return "$status"
 }
 
 # a campaign of each kind, into $work/one; its status
@@ -74,7 +92,7 @@ agent() {
         words=(--op allreduce --bytes 16MiB --ranks 1 --agent-period 100ms)
         ;;
     esac
-    "$noiselab" run agent --agent-cmd "$agent" --agent-name known "${words[@]}" --launches 1 \
+    run "$noiselab" run agent --agent-cmd "$agent" --agent-name known "${words[@]}" --launches 1 \
         --seconds $seconds --margin $margin --out "$work/one"
 }
 
@@ -112,7 +130,7 @@ acceptance() {
         ;;
     esac
     [ -z "$cluster" ] || words=(in_cluster run salloc --quiet --nodes=3 "${words[@]}")
-    "${words[@]}"
+    run "${words[@]}"
     status=$?
     [ "$case" = dead ] || return "$status"
     in_cluster mend node3
@@ -162,17 +180,21 @@ for case in "${cases[@]}"; do
             tests/cluster/cluster.sh up --nodes 3 --tag "r$$" "$cluster" >&2; } || exit 2
         ;;
     reference)
-        rm -rf "$reference"
-        "$noiselab" run acceptance --launches 5 --seconds $((seconds * 5 / 2))s --no-report --out "$reference"
-        [ -s "$reference/verdict.json" ] || exit
+        # the one that is there stays until this one is whole
+        run "$noiselab" run acceptance --launches 5 --seconds $((seconds * 5 / 2))s --no-report --out "$work/new"
+        [ -s "$work/new/verdict.json" ] || stop 'the reference has no verdict'
+        rm -rf "$reference" && cp -r "$work/new" "$reference" && rm -rf "$work/new" || exit 2
         continue
         ;;
-    quiet | burst | crowd | nobody | against-quiet | against-burst | against-small) ;;
+    against-*)
+        [ -s "$reference/verdict.json" ] || stop "$case: there is no reference yet: $0 reference"
+        ;;
+    quiet | burst | crowd | nobody) ;;
     *) stop "'$case' is not a case (see $0)" ;;
     esac
     for ((n = $(n_rows $kind-runs "$case"); n < runs; n++)); do
         began=$EPOCHSECONDS
-        $kind >"$work/said" 2>"$work/errors" </dev/null
+        $kind >"$work/said" 2>"$work/errors"
         status=$?
         took=$((EPOCHSECONDS - began))
         end_other
