@@ -48,7 +48,7 @@ end_other() {
     other=''
 }
 end() {
-    [ -z "$campaign" ] || { kill -INT "$campaign" && wait "$campaign"; } 2>/dev/null
+    [ -z "$campaign" ] || { kill "$campaign" && wait "$campaign"; } 2>/dev/null
     end_other
     [ -z "$cluster" ] || in_cluster down
     rm -rf "$work" ${cluster:+"$cluster"}
