@@ -37,6 +37,21 @@ level() {
     [[ "$output" == *'# failed at first: now and then'* ]]
 }
 
+@test "what measures has three attempts, and the summary says how many it took; other tests have two" {
+    third='echo >>"$0.n"; [ "$(wc -l <"$0.n")" -eq 3 ]'
+    printf '@test "one" { true; }\n@test "third" { sh -c %q %q; }\n' "$third" "$TREE/truth" \
+        >"$TREE/tests/truth/nothing.bats"
+    run -0 level truth
+    [ "${lines[-1]}" = '2 passed, 0 failed, 0 skipped' ]
+    [[ "$output" == *'# failed at first: third'*'# failed twice: third'* ]]
+    printf '@test "third" { sh -c %q %q; }\n' "$third" "$TREE/cli" >"$TREE/tests/cli/one.bats"
+    run -1 level cli
+    [ "$(wc -l <"$TREE/cli.n")" -eq 2 ]
+    printf '@test "never" { echo >>%q; false; }\n' "$TREE/never" >"$TREE/tests/truth/nothing.bats"
+    run -1 level truth
+    [ "$(wc -l <"$TREE/never")" -eq 3 ]
+}
+
 @test "a suite that is no test, and one that is not there, fail the run" {
     printf 'no test stands here\n' >"$TREE/tests/cli/one.bats"
     run -1 level cli

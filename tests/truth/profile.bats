@@ -27,20 +27,35 @@ near() { awk -v x="$1" -v t="$2" -v s="$3" 'BEGIN { exit !(x >= t * (1 - s) && x
 
 us() { jq "$1 / 1000" json; }
 
-@test "a rank that works longer: the wait, whose fault, and the time inside are those that the program measured" {
-    profiled 1500 1000 0 300
+# as_measured: whether the profile says of a rank that works longer what the program itself measured
+as_measured() {
+    local inside outside
     # a look at each end of a turn takes some microseconds, of 300; the first calls, which connect, need many
     # others beside them
-    judge near "$(us .waiting.wait_ns)" "$(of wait_us)" 0.05
-    judge near "$(us .waiting.wait_ns)" 150 0.1
-    judge near "$(us .waiting.unequal_ns)" 150 0.1
-    judge near "$(us '.ranks[1].late_ns')" 300 0.1
-    judge [ "$(jq '.ranks[1].times_last' json)" -ge "$(jq '.calls | length * 0.95 | floor' json)" ]
+    near "$(us .waiting.wait_ns)" "$(of wait_us)" 0.05 || return
+    near "$(us .waiting.wait_ns)" 150 0.1 || return
+    near "$(us .waiting.unequal_ns)" 150 0.1 || return
+    near "$(us '.ranks[1].late_ns')" 300 0.1 || return
+    [ "$(jq '.ranks[1].times_last' json)" -ge "$(jq '.calls | length * 0.95 | floor' json)" ] || return
     # every call was timed; from outside, the two looks of a call are in it, too, up to 15 us
     inside=$(jq '[.operations[] | select(.operation == "allreduce" and .bytes_lo == 8)][0].mean_ns / 1000' \
         json)
-    judge awk -v inside="$inside" -v outside="$(awk '/inside_us/ { n += $4 } END { print n / 2 }' said)" \
+    outside=$(awk '/inside_us/ { n += $4 } END { print n / 2 }' said)
+    awk -v inside="$inside" -v outside="$outside" \
         'BEGIN { exit !(outside - inside > -3 && outside - inside < 15) }'
+}
+
+@test "a rank that works longer: the wait, whose fault, and the time inside are those that the program measured" {
+    # A hypervisor that takes a CPU for some milliseconds is in the waits and in nobody's account, so a run
+    # that is not as it must be is measured again: a profile that is wrong is wrong each time.
+    for attempt in 1 2 3; do
+        profiled 1500 1000 0 300
+        ! as_measured || return 0
+        echo "attempt $attempt:"
+        cat said
+        jq '.waiting, .ranks, .operations' json
+    done
+    judge as_measured
 }
 
 @test "the largest waiting is named whatever call it is in, and so is the rank that all wait for" {
