@@ -256,9 +256,50 @@ unseen_words <- function(others, host, least_points = 0) {
   NA_character_
 }
 
-# A share of CPU time that a list of tasks shows to be small passes only where the list is whole.
+# Of the CPU time of a host, percent that nobody who could be seen used, in the launch in which it was most:
+# 0 where ticks leave as much open, or where a list of tasks counts it as the others' already; Inf where it
+# is not known.
+hidden_percent <- function(others, host) {
+  worst <- 0
+  for (o in Filter(function(o) o$host == host && !identical(o$source, "proc"), known_others(others))) {
+    account <- o$account
+    if (is.null(account)) next
+    if (!is_number(account$unaccounted_percent)) return(Inf)
+    if (account$unaccounted_percent > (account$resolution_percent %||% 0)) {
+      worst <- max(worst, account$unaccounted_percent)
+    }
+  }
+  worst
+}
+
+# Figures of which the share of CPU time that others took reaches up to what they would have if all that
+# nobody was seen to use were theirs. `known`: percent of it that a reference had at least, which is no other
+# than this here. `hidden`: why, where that is more than the list of tasks says (else NA).
+with_hidden_time <- function(figures, others, known = 0) {
+  figures$hidden <- rep(NA_character_, nrow(figures))
+  for (i in which(figures$check == "others" & figures$metric == "taken")) {
+    more <- hidden_percent(others, figures$entity[i]) - known
+    if (more <= 0) next
+    figures$ci_high[i] <- figures$ci_high[i] + more
+    figures$hidden[i] <- unseen_words(others, figures$entity[i])
+  }
+  figures
+}
+
+# What the reference had of it in each of its nodes and launches, at least.
+least_hidden_percent <- function(others) {
+  hosts <- unique(vapply(others, `[[`, "", "host"))
+  each <- unlist(lapply(hosts, function(host) {
+    vapply(Filter(function(o) o$host == host, others), function(o) hidden_percent(list(o), host), 0)
+  }))
+  if (length(each) == 0 || any(is.infinite(each))) 0 else min(each)
+}
+
+# Nodes that are alike by a list of tasks pass only where the list is whole: who is hidden on one of them is
+# not on the others.
 without_unseen <- function(judgements, others, margins) {
-  at <- which(judgements$check == "others" & judgements$verdict == "pass")
+  at <- which(judgements$check == "others" & judgements$verdict == "pass" &
+                !judgements$kind %in% c("limit", "reference"))
   least <- margins$floor[margins$kind == "share"]
   for (i in at) {
     why <- unseen_words(others, judgements$entity[i], least)

@@ -33,7 +33,7 @@ judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha 
     lost_judgement(acceptance$lost),
     integrity_judgement(acceptance),
     kernel_judgement(acceptance),
-    judge_limits(figures, limits, limits_name, alpha),
+    judge_limits(with_hidden_time(figures, acceptance$others), limits, limits_name, alpha),
     referred$rows,
     node_judgements(looked_at(comparisons))
   ))
@@ -258,8 +258,10 @@ judge_limits <- function(figures, limits, name, alpha) {
 
 interval_reason <- function(rows, what) {
   bound <- bound_words(rows)
-  ifelse(is.na(rows$ci_high), bound, paste0("the ", what, " is in the interval: measure longer",
-                                            ifelse(nzchar(bound), paste0(" (", bound, ")"), "")))
+  words <- ifelse(is.na(rows$ci_high), bound,
+                  paste0("the ", what, " is in the interval: measure longer",
+                         ifelse(nzchar(bound), paste0(" (", bound, ")"), "")))
+  if (is.null(rows$hidden)) words else ifelse(is.na(rows$hidden), words, rows$hidden)
 }
 
 node_judgements <- function(rows) {

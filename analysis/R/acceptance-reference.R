@@ -78,7 +78,7 @@ judge_reference <- function(acceptance, figures, reference, alpha, margins = mar
       )
     }
   )
-  f <- f[known, ]
+  f <- with_hidden_time(f[known, ], acceptance$others, least_hidden_percent(reference$others))
   if (nrow(f) == 0) return(list(notes = notes))
   days <- length(unique(substr(unlist(lapply(reference$launches, function(info) info$started_utc %||% "")), 1,
                                10)))
@@ -106,8 +106,8 @@ judge_reference <- function(acceptance, figures, reference, alpha, margins = mar
       refused & !is.na(busy),
       busy,
       ifelse(
-        !is.na(bound$reason),
-        bound$reason,
+        !is.na(bound$reason) | !is.na(f$hidden),
+        ifelse(is.na(bound$reason), f$hidden, bound$reason),
         paste0("its interval reaches beyond ", format_figure(bound$nearer, f$unit),
                ", the worst of the reference and the margin")
       )

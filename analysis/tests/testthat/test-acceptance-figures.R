@@ -355,6 +355,45 @@ test_that(paste0("tasks that cannot be seen pass nothing: neither a margin nor a
   little <- quiet_record()
   little$account <- account(0.15)
   expect_identical(of(little, limits = limit)$verdict, "pass")
+  # all that nobody was seen to use may be the others': 0.4 % of theirs and 0.45 % pass 1 %, not 0.7 %
+  part <- quiet_record()
+  part$account <- account(0.45)
+  expect_identical(of(part, limits = limit)$verdict, "pass")
+  got <- of(part, limits = limits_of("others.taken <= 0.7 percent"))$judgements
+  got <- got[got$check == "others", ]
+  expect_identical(got$verdict, "inconclusive")
+  expect_gt(got$ci_high, 0.4 + 0.45)
+  expect_match(got$reason, "0.450 % of the CPU time was used by nobody who could be seen", fixed = TRUE)
+})
+
+test_that("against a reference only what nobody was seen to use beyond the reference's own counts", {
+  known <- function(percent, launches = 1) {
+    a <- simulated_acceptance(nodes = 1, launches = launches)
+    a$others <- do.call(c, lapply(names(a$launches), function(launch) {
+      record <- quiet_record()
+      # no two launches are alike
+      more <- 1 + match(launch, names(a$launches)) / 50
+      record$block_busy_ns <- lapply(record$block_busy_ns, `*`, more)
+      record$account <- list(unaccounted_percent = percent, resolution_percent = 0.05)
+      read_others(list(launch = launch,
+                       others = list(list(host = "node1", n_cpus = 2, reason = NULL, record = record))))
+    }))
+    a$figures <- bind_rows(list(a$figures, taken_figures(a$others)))
+    a
+  }
+  judged <- function(percent, of_reference) {
+    rows <- judge_acceptance(known(percent), reference = known(of_reference, 5))$judgements
+    rows[rows$check == "others", ]
+  }
+  # the margin is 0.5 points: a machine whose interrupts take 0.6 % passes, as its reference had them
+  expect_identical(judged(0.6, 0.6)$verdict, "pass")
+  expect_identical(judged(0.3, 0)$verdict, "pass")
+  # what was not there before may be somebody
+  new <- judged(0.9, 0.1)
+  expect_identical(new$verdict, "inconclusive")
+  expect_match(new$reason, "^0.900 % of the CPU time was used by nobody who could be seen")
+  # and what takes its place as well is not told from it
+  expect_identical(judged(1.4, 0.6)$verdict, "inconclusive")
 })
 
 test_that(paste0("a burst of seconds once in minutes, which no scan saw and no record could, is in what the ",
