@@ -175,6 +175,7 @@ interruption_cost_of <- function(campaign) {
 report_sentences <- function(report, dirs = report$campaign$dirs) {
   # One launch says for each node when it strikes.
   bursts <- unique(burst_sentences(utils::head(report$bursts[!duplicated(report$bursts$host), ], 2)))
+  if (length(bursts) > 0) bursts <- paste0(bursts, ".")
   kind <- unique(report$answers$kind)
   scale <- c(scale_margin_sentence(report$scale_answer, agents_interval_s(report)),
              if (is.null(report$scale_answer)) scale_sentence(scale_of_agent(report), dirs))
