@@ -418,7 +418,7 @@ text_kinds <- c("text", "word", "label", "blank")
 # The tables of the contract that are columns of a file, by the file's name.
 column_tables <- local({
   names <- c("halves", "hist", "ranks", "nodes", "starts_hist", "clocks", "agent", "accept", "accept_hist",
-             "mismatches")
+             "mismatches", "tasks", "counters", "profile_operations", "profile_ranks", "profile_arrivals")
   lapply(stats::setNames(names, names), contract_table)
 })
 rules_of_table <- function(name) {
@@ -433,26 +433,10 @@ row_rules <- rules_of_table("halves")
 # The files of an agent, one for each node: its account, and who ran on the ranks' CPUs (a task is named as
 # the kernel names it).
 agent_rules <- rules_of_table("agent")
-task_rules <- rules_of(
-  paste0("launch:text host:text source:text arm:text kind:word level_requested_percent:amount? ",
-         "cpu:whole>=-1? task:label group:text"),
-  paste0("bursts:count? cpu_ns:amount? wall_ns:amount? p50_ns:amount? p90_ns:amount? p99_ns:amount? ",
-         "max_ns:amount? threads:count?")
-)
+task_rules <- rules_of_table("tasks")
 # Around each half, on each node with a load: what the kernel counted on its ranks' CPUs, and the ranks for
 # themselves.
-counted_rules <- rules_of(
-  "launch:text node:count host:text operation:text bytes:count pair:count order:count arm:text kind:word",
-  paste0("level_requested_percent:amount? planned_ns:amount span_ns:number>=1 cpus:count ranks:count ",
-         "irq_timer:count? irq_reschedule:count?"),
-  paste0("irq_call:count? irq_tlb:count? irq_device:count? irq_other:count? softirq_timer:count? ",
-         "softirq_net:count? softirq_block:count?"),
-  paste0("softirq_tasklet:count? softirq_sched:count? softirq_rcu:count? cpu_switches:count? ",
-         "cpu_waited_ns:amount? faults:count?"),
-  paste0("major_faults:count? rank_voluntary:count? rank_involuntary:count? rank_moves:count? ",
-         "speed_ns:amount? memory_ns:amount? lock_ns:amount?"),
-  "cycles:count? instructions:count? cache_misses:count?"
-)
+counted_rules <- rules_of_table("counters")
 
 # The files of a launch beside its rows, NAME.csv, and which of them only launches with synchronised starts
 # have.
@@ -466,8 +450,7 @@ starts_files <- c("starts_hist", "clocks")
 added_columns <- local({
   all <- do.call(rbind, unname(lapply(column_tables, `[`, c("name", "since"))))
   all <- unique(all[!is.na(all$since), ])
-  c(split(all$name, factor(all$since, unique(all$since))),
-    list(inside = c("mpi_preempted_ns", "mpi_off_cpu_ns"), shortest = "shortest_ns"))
+  split(all$name, factor(all$since, unique(all$since)))
 })
 
 # ---- one CSV file ------------------------------------------------------------------------------

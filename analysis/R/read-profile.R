@@ -1,23 +1,5 @@
 # Reading what noiselab profile wrote of one run of a program (docs/reference/formats.md, "noiselab-profile").
 
-profile_operation_rules <- rules_of(
-  paste0("launch:text rank:count operation:text class:text bytes_lo:amount communicator:blank ranks:count ",
-         "root:blank calls:count"),
-  "bytes:amount inside_ns:amount longest_ns:amount outside_ns:amount shortest_ns:amount?"
-)
-profile_rank_rules <- rules_of(
-  paste0("launch:text rank:count host:label node:count threads:text state:text clock:text ",
-         "clock_bound_ns:amount started_ns:number"),
-  paste0("wall_ns:amount calls:count mpi_ns:amount lost_calls:count sampled_calls:count ",
-         "sample_cost_ns:amount waits:text")
-)
-profile_arrival_rules <- rules_of(
-  paste0("launch:text communicator:text ranks:count call:whole>=1 operation:text rank:count node:count ",
-         "since_ns:number arrived_ns:number"),
-  "left_ns:number preempted_ns:number off_cpu_ns:amount slept:count mpi_ns:amount",
-  "mpi_preempted_ns:amount? mpi_off_cpu_ns:amount?"
-)
-
 # The last run of a campaign, or one run. A list: info, operations, ranks, arrivals (data.tables), notes.
 read_profile <- function(dir) {
   launches <- sort(find_launches(dir, program = "noiselab-profile"))
@@ -36,9 +18,9 @@ read_profile <- function(dir) {
     got <- read_contract_csv(file.path(launch, name), rules, info)
     c(got["data"], list(notes = got$notes))
   }
-  parts <- list(operations = read("operations.csv", profile_operation_rules),
-                ranks = read("ranks.csv", profile_rank_rules),
-                arrivals = read("arrivals.csv", profile_arrival_rules))
+  parts <- list(operations = read("operations.csv", rules_of_table("profile_operations")),
+                ranks = read("ranks.csv", rules_of_table("profile_ranks")),
+                arrivals = read("arrivals.csv", rules_of_table("profile_arrivals")))
   c(list(info = info, dir = launch), lapply(parts, `[[`, "data"),
     list(notes = c(if (length(launches) > 1) sprintf("the last of %s", counted(length(launches), "run")),
                    profile_notes(info, parts$ranks$data),

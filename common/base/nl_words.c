@@ -67,6 +67,11 @@ char nl_words_shell_sign(const char *text) {
     return '\0';
 }
 
+void nl_put_name(FILE *f, const char *name) {
+    for (; *name; name++)
+        fputc(isalnum((unsigned char)*name) || strchr("._:+-?/", *name) ? *name : '_', f);
+}
+
 enum { MOST_LETTERS = 63 };
 
 static const char *without_prefix(const char *word) {

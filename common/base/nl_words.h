@@ -15,6 +15,9 @@ int nl_words_split(const char *text, char ***words, char *reason, size_t reason_
  * none: what a shell would not take as part of a word. */
 char nl_words_shell_sign(const char *text);
 
+/* A name as columns of files have it: letters, digits and ._:+-?/, every other character as an underscore. */
+void nl_put_name(FILE *f, const char *name);
+
 /* Slips: which of the words that there are was meant by one that is not there. */
 
 /* A search: begin, offer every word there is, and ask. */

@@ -2,10 +2,13 @@
 BEGIN {
     FS = "\t"
     print_as["s"] = "fputs(VALUE, f);"
+    print_as["name"] = "nl_put_name(f, VALUE);"
     print_as["d"] = "fprintf(f, \"%\" PRId64, (int64_t)(VALUE));"
     print_as["u"] = "fprintf(f, \"%\" PRIu64, (uint64_t)(VALUE));"
     print_as["x"] = "fprintf(f, \"%08\" PRIx32, (uint32_t)(VALUE));"
     print_as["f3"] = "fprintf(f, \"%.3f\", VALUE);"
+    print_as["f0"] = "fprintf(f, \"%.0f\", VALUE);"
+    print_as["g5"] = "fprintf(f, \"%.5g\", VALUE);"
     print_as["g6"] = "fprintf(f, \"%.6g\", VALUE);"
     print_as["g9"] = "fprintf(f, \"%.9g\", VALUE);"
     print_as["g10"] = "fprintf(f, \"%.10g\", VALUE);"

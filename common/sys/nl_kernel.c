@@ -2,9 +2,6 @@
 
 enum { READ_BYTES = 1 << 16, MOST_COLUMNS = 8192, TRIES = 5 };
 
-#define NL_KERNEL_NAME(word, name) name,
-const char *const nl_kernel_names[NL_N_KERNEL] = {NL_KERNEL_TABLE(NL_KERNEL_NAME)};
-
 /* A file that is read again and again, as a whole. */
 struct source {
     const char *name;

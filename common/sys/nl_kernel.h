@@ -6,21 +6,26 @@
 
 #include "common/base/nl_usual.h"
 
-/* Each with its name in files, in their order. Local timer, rescheduling, function call and TLB shootdown
- * interrupts are those of /proc/interrupts (on kernels from 4.9 on a shootdown is counted as a function call,
- * too), devices those that have a number there. */
-#define NL_KERNEL_TABLE(row)                                                                                 \
-    row(NL_IRQ_TIMER, "irq_timer") row(NL_IRQ_RESCHEDULE, "irq_reschedule") row(NL_IRQ_CALL, "irq_call")     \
-        row(NL_IRQ_TLB, "irq_tlb") row(NL_IRQ_DEVICE, "irq_device") row(NL_IRQ_OTHER, "irq_other")           \
-            row(NL_SOFTIRQ_TIMER, "softirq_timer") row(NL_SOFTIRQ_NET, "softirq_net")                        \
-                row(NL_SOFTIRQ_BLOCK, "softirq_block") row(NL_SOFTIRQ_TASKLET, "softirq_tasklet")            \
-                    row(NL_SOFTIRQ_SCHED, "softirq_sched") row(NL_SOFTIRQ_RCU, "softirq_rcu")                \
-                        row(NL_CPU_SWITCHES, "cpu_switches") row(NL_CPU_WAITED, "cpu_waited_ns")
-
-#define NL_KERNEL_WORD(word, name) word,
-enum nl_kernel_count { NL_KERNEL_TABLE(NL_KERNEL_WORD) NL_N_KERNEL };
-
-extern const char *const nl_kernel_names[NL_N_KERNEL];
+/* Local timer, rescheduling, function call and TLB shootdown interrupts are those of /proc/interrupts (on
+ * kernels from 4.9 on a shootdown is counted as a function call, too), devices those that have a number
+ * there. Their names in files are in common/contract/counters.table. */
+enum nl_kernel_count {
+    NL_IRQ_TIMER,
+    NL_IRQ_RESCHEDULE,
+    NL_IRQ_CALL,
+    NL_IRQ_TLB,
+    NL_IRQ_DEVICE,
+    NL_IRQ_OTHER,
+    NL_SOFTIRQ_TIMER,
+    NL_SOFTIRQ_NET,
+    NL_SOFTIRQ_BLOCK,
+    NL_SOFTIRQ_TASKLET,
+    NL_SOFTIRQ_SCHED,
+    NL_SOFTIRQ_RCU,
+    NL_CPU_SWITCHES,
+    NL_CPU_WAITED,
+    NL_N_KERNEL
+};
 
 struct nl_kernel;
 

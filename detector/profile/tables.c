@@ -2,6 +2,10 @@
 #include "common/sys/nl_whole.h"
 #include "detector/profile/profile_file.h"
 
+#include "common/contract/profile_arrivals.h"
+#include "common/contract/profile_operations.h"
+#include "common/contract/profile_ranks.h"
+
 enum { PATH_BYTES = 4096 };
 
 struct ranks {
@@ -116,61 +120,56 @@ static const char *class_of(char class) {
                                      : "point-to-point";
 }
 
-static void print_root(FILE *out, int root) {
-    if (root == NF_CHANGING_ROOT) fputs("changing", out);
-    if (root >= 0) fprintf(out, "%d", root);
+/* Changing, a rank (`number` has room for it), or nothing. */
+static const char *root_of(int root, char *number, size_t size) {
+    if (root == NF_CHANGING_ROOT) return "changing";
+    number[0] = '\0';
+    if (root >= 0) snprintf(number, size, "%d", root);
+    return number;
 }
 
 static int print_operations(FILE *out, const struct nf_tables *t, const struct ranks *r) {
-    fputs("launch,rank,operation,class,bytes_lo,communicator,ranks,root,calls,bytes,inside_ns,longest_ns,"
-          "outside_ns,shortest_ns\n",
-          out);
+    char root[16];
+    fputs(NL_PROFILE_OPERATIONS_HEADER, out);
     for (int i = 0; i < r->n; i++) {
-        for (uint32_t k = 0; r->files[i] && k < r->files[i]->n_rows; k++) {
-            const struct nf_row *row = &r->files[i]->rows[k];
-            const char *name = r->files[i]->names[row->operation];
-            fprintf(out, "%s,%d,%s,%s,%" PRId64 ",%s,%" PRId32 ",", t->launch, i, name,
-                    class_of(r->files[i]->classes[row->operation]), least_bytes(row->size_class),
-                    kind_of(row->communicator), row->n_ranks);
-            print_root(out, row->root);
-            fprintf(out, ",%" PRIu64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "\n",
-                    row->n_calls, row->bytes, row->inside_ns, row->longest_ns, row->outside_ns,
-                    row->shortest_ns);
+        const struct nf_file *f = r->files[i];
+        for (uint32_t k = 0; f && k < f->n_rows; k++) {
+            const struct nf_row *row = &f->rows[k];
+            nl_put_profile_operations(out, t->launch, i, f->names[row->operation],
+                                      class_of(f->classes[row->operation]), kind_of(row->communicator),
+                                      root_of(row->root, root, sizeof root), least_bytes(row->size_class),
+                                      row);
         }
     }
     return 0;
 }
 
-static int print_ranks(FILE *out, const struct nf_tables *t, const struct ranks *r) {
+static const char *threads_of(const struct nf_file *f) {
+    static const char *const levels[] = {"single", "funneled", "serialized", "multiple"};
+    return f->thread_level >= 0 && f->thread_level < 4 ? levels[f->thread_level] : "";
+}
+
+static const char *state_of(const struct nf_file *f) {
     static const char *const states[] = {
         [NF_RUNNING] = "unfinished", [NF_FINALIZED] = "finalized", [NF_ABORTED] = "aborted"};
-    static const char *const levels[] = {"single", "funneled", "serialized", "multiple"};
-    fputs("launch,rank,host,node,threads,state,clock,clock_bound_ns,started_ns,wall_ns,calls,mpi_ns,lost_"
-          "calls,sampled_calls,sample_cost_"
-          "ns,waits\n",
-          out);
+    return states[f->state < 0 || f->state > 2 ? 0 : f->state];
+}
+
+static int print_ranks(FILE *out, const struct nf_tables *t, const struct ranks *r) {
+    fputs(NL_PROFILE_RANKS_HEADER, out);
     for (int i = 0; i < r->n; i++) {
         const struct nf_file *f = r->files[i];
         if (!f) continue;
         double bound_ns =
             f->at_end.bound_ns > f->at_start.bound_ns ? f->at_end.bound_ns : f->at_start.bound_ns;
-        fprintf(out,
-                "%s,%d,%s,%d,%s,%s,%s,%.0f,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRIu64
-                ",%" PRIu64 ",%" PRId64 ",%s\n",
-                t->launch, i, f->host, f->node,
-                f->thread_level >= 0 && f->thread_level < 4 ? levels[f->thread_level] : "",
-                states[f->state < 0 || f->state > 2 ? 0 : f->state], f->clock, bound_ns,
-                global_ns(f, f->started_ns) - r->origin_ns, f->last_ns - f->started_ns, f->n_calls, f->mpi_ns,
-                f->n_lost_calls, f->n_sampled, f->sample_cost_ns, f->can_see_waits ? "scheduler" : "clocks");
+        nl_put_profile_ranks(out, t->launch, i, threads_of(f), state_of(f), bound_ns,
+                             global_ns(f, f->started_ns) - r->origin_ns, f);
     }
     return 0;
 }
 
 static int print_arrivals(FILE *out, const struct nf_tables *t, const struct ranks *r) {
-    fputs("launch,communicator,ranks,call,operation,rank,node,since_ns,arrived_ns,left_ns,preempted_ns,off_"
-          "cpu_ns,slept,mpi_ns,"
-          "mpi_preempted_ns,mpi_off_cpu_ns\n",
-          out);
+    fputs(NL_PROFILE_ARRIVALS_HEADER, out);
     for (int i = 0; i < r->n; i++) {
         const struct nf_file *f = r->files[i];
         for (uint32_t k = 0; f && k < f->n_samples; k++) {
@@ -178,17 +177,9 @@ static int print_arrivals(FILE *out, const struct nf_tables *t, const struct ran
             int n_ranks = 0;
             for (uint32_t c = 0; c < f->n_communicators; c++)
                 if (f->communicators[c].id == s->communicator) n_ranks = f->communicators[c].n_ranks;
-            fprintf(out,
-                    "%s,%08" PRIx32 ",%d,%" PRIu64 ",%s,%d,%d,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64
-                    ",%" PRId64 ",%d,%" PRId64,
-                    t->launch, s->communicator, n_ranks, s->call, f->names[s->operation], i, f->node,
-                    global_ns(f, s->since_ns) - r->origin_ns, global_ns(f, s->arrived_ns) - r->origin_ns,
-                    global_ns(f, s->left_ns) - r->origin_ns, s->preempted_ns, s->off_cpu_ns,
-                    s->has_slept != 0, s->mpi_ns);
-            if (s->mpi_preempted_ns < 0)
-                fputs(",,\n", out);
-            else
-                fprintf(out, ",%" PRId64 ",%" PRId64 "\n", s->mpi_preempted_ns, s->mpi_off_cpu_ns);
+            nl_put_profile_arrivals(
+                out, t->launch, i, f->names[s->operation], n_ranks, global_ns(f, s->since_ns) - r->origin_ns,
+                global_ns(f, s->arrived_ns) - r->origin_ns, global_ns(f, s->left_ns) - r->origin_ns, f, s);
         }
     }
     return 0;

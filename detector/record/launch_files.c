@@ -64,10 +64,3 @@ int nd_files_launch_json(struct nd_files *f, json_t *json) {
     snprintf(path, sizeof path, "%s/launch.json", f->folder);
     return nl_launch_write(path, json) ? nd_files_fail(f, "launch.json", strerror(errno)) : 0;
 }
-
-void nd_put_all(FILE *f, int64_t least, const int64_t *values, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        if (values[i] >= least) fprintf(f, "%" PRId64, values[i]);
-        fputc(',', f);
-    }
-}

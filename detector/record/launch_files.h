@@ -33,11 +33,3 @@ int nd_files_end(struct nd_files *f, const char *name, int is_bad);
 
 /* Replaces launch.json by `json` (borrowed); tried even after a failure. */
 int nd_files_launch_json(struct nd_files *f, json_t *json);
-
-/* Fields of a row, each with its comma: whole numbers; and those that are empty where the value is not known
- * (negative). */
-#define nd_put(f, ...)                                                                                       \
-    nd_put_all(f, INT64_MIN, (const int64_t[]){__VA_ARGS__}, sizeof(int64_t[]){__VA_ARGS__} / sizeof(int64_t))
-#define nd_put_known(f, ...)                                                                                 \
-    nd_put_all(f, 0, (const int64_t[]){__VA_ARGS__}, sizeof(int64_t[]){__VA_ARGS__} / sizeof(int64_t))
-void nd_put_all(FILE *f, int64_t least, const int64_t *values, size_t n);

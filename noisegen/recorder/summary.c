@@ -2,7 +2,16 @@
 #include "common/base/nl_hist.h"
 #include "common/base/nl_json.h"
 #include "common/base/nl_units.h"
+#include "common/base/nl_words.h"
 #include "noisegen/recorder/source.h"
+
+/* What a row of tasks.HOST.csv says of times, ns; -1: not known. */
+struct nr_task_times {
+    int64_t cpu_ns, wall_ns;
+    struct nr_quantiles bursts;
+};
+
+#include "common/contract/tasks.h"
 
 static int compare_bursts(const void *a, const void *b) {
     const struct nr_burst *x = a, *y = b;
@@ -53,7 +62,8 @@ static double cpu_time_share(const struct nr_recorder *r, const struct nr_summar
 /* The least it can have been, by the account; bursts are all there are. */
 static double least_share(const struct nr_burst *bursts, int64_t n, int64_t account_ns) {
     double wall_ns = 0;
-    for (int64_t i = 0; i < n; i++) wall_ns += (double)(bursts[i].end_ns - bursts[i].start_ns);
+    for (int64_t i = 0; i < n; i++)
+        wall_ns += (double)(bursts[i].end_ns - bursts[i].start_ns);
     if (account_ns <= 0 || wall_ns <= 0) return 0;
     return (double)account_ns < wall_ns ? (double)account_ns / wall_ns : 1;
 }
@@ -136,7 +146,8 @@ void nr_summary_account(const struct nr_recorder *r, struct nr_summary *s,
     /* it may be those that are there */
     if (100 * (double)ended_ns <= account->resolution_percent * (double)account->span_ns) return;
     int at = s->n_takers < NR_MOST_TAKERS ? s->n_takers++ : NR_MOST_TAKERS - 1;
-    for (; at > 0 && s->takers[at - 1].busy_ns < ended_ns; at--) s->takers[at] = s->takers[at - 1];
+    for (; at > 0 && s->takers[at - 1].busy_ns < ended_ns; at--)
+        s->takers[at] = s->takers[at - 1];
     s->takers[at] = (struct nr_taker){
         .task = "(ended)", .busy_ns = ended_ns, .n_bursts = -1, .typical_ns = -1, .longest_ns = -1};
 }
@@ -147,12 +158,6 @@ double nr_duty_percent(const struct nr_summary *s) {
 
 int nr_hides_some(const struct nr_summary *s) {
     return s->has_account && nl_account_is_blind(&s->account, 0) && (s->is_of_all || s->account.blind[0]);
-}
-
-/* A name without what would end a field of a trace or a table. */
-static void write_name(FILE *file, const char *name) {
-    for (; *name; name++)
-        fputc(isalnum((unsigned char)*name) || strchr("._:+-?/", *name) ? *name : '_', file);
 }
 
 /* The comments at the begin of a trace. */
@@ -171,9 +176,11 @@ static void write_trace_head(const struct nr_recorder *r, FILE *file, const char
 static void write_burst(const struct nr_recorder *r, FILE *file, int64_t start_ns, int64_t length_ns, int cpu,
                         uint32_t name) {
     fprintf(file, "%" PRId64 "\t%" PRId64 "\t", start_ns - r->origin_ns, length_ns);
-    if (cpu >= 0) fprintf(file, "%d\t-\t", cpu);
-    else fputs("-\t-\t", file);
-    write_name(file, nr_task_name(r, name));
+    if (cpu >= 0)
+        fprintf(file, "%d\t-\t", cpu);
+    else
+        fputs("-\t-\t", file);
+    nl_put_name(file, nr_task_name(r, name));
     fputc('\n', file);
 }
 
@@ -214,8 +221,10 @@ static void print_takers(const struct nr_summary *s) {
         const struct nr_taker *t = &s->takers[i];
         printf("%-12s %-15s %.4g %% of a CPU", i == 0 ? "who ran" : "", t->task,
                percent_of_cpu(s, t->busy_ns));
-        if (t->pid > 0) printf(", PID %d", (int)t->pid);
-        else if (t->n_processes > 1) printf(", %d processes", t->n_processes);
+        if (t->pid > 0)
+            printf(", PID %d", (int)t->pid);
+        else if (t->n_processes > 1)
+            printf(", %d processes", t->n_processes);
         if (t->n_bursts > 0)
             printf(", %.3g bursts per second of %s (longest %s), %s%s", bursts_per_s(s, t),
                    duration(t->typical_ns, typical, sizeof typical),
@@ -263,7 +272,8 @@ void nr_print_summary(const struct nr_recorder *r, const struct nr_summary *s, c
         if (s->rhythm.period_ns > 0)
             printf("%.6g ms +- %s (99 %%)\n", s->rhythm.period_ns / 1e6,
                    duration((int64_t)ceil(s->rhythm.period_error_ns), a, sizeof a));
-        else printf("none found\n");
+        else
+            printf("none found\n");
         printf("%-12s %" PRId64 ", of %" PRId64 " bursts: those closer than %s are one\n", "activities",
                s->n_activities, s->n_bursts, duration(s->rhythm.gap_ns, a, sizeof a));
         printf("%-12s %" PRId64 " records lost, %" PRId64 " bursts cut by that, %" PRId64 " found no room\n",
@@ -320,8 +330,10 @@ static void add_activities(json_t *json, const struct nr_recorder *r, const stru
 static json_t *ended(int status) {
     char words[32];
     if (status < 0) return json_null();
-    if (WIFSIGNALED(status)) snprintf(words, sizeof words, "signal %d", WTERMSIG(status));
-    else snprintf(words, sizeof words, "status %d", WEXITSTATUS(status));
+    if (WIFSIGNALED(status))
+        snprintf(words, sizeof words, "signal %d", WTERMSIG(status));
+    else
+        snprintf(words, sizeof words, "status %d", WEXITSTATUS(status));
     return json_string(words);
 }
 
@@ -352,12 +364,6 @@ void nr_print_json(const struct nr_recorder *r, const struct nr_summary *s) {
 
 /* tasks.HOST.csv and bursts.HOST.trace. */
 
-/* A number, or nothing where it is not known. */
-static void write_known(FILE *file, int64_t value) {
-    if (value >= 0) fprintf(file, ",%" PRId64, value);
-    else fputc(',', file);
-}
-
 static int compare_rows(const void *a, const void *b) {
     const struct nr_row *x = *(const struct nr_row *const *)a, *y = *(const struct nr_row *const *)b;
     if (x->arm != y->arm) return x->arm < y->arm ? -1 : 1;
@@ -372,6 +378,12 @@ static int64_t cpu_ns(const struct nr_recorder *r, const struct nr_row *row) {
     return share >= 0 ? (int64_t)((double)row->wall_ns * share) : -1;
 }
 
+/* Time on the CPU; -1: not known. */
+static int64_t wall_ns(const struct nr_recorder *r, const struct nr_row *row) {
+    int is_seen = row->has_wall && !r->source->is_cpu_time;
+    return is_seen || row->group >= NR_IRQ ? row->wall_ns : -1;
+}
+
 int nr_write_tasks(const struct nr_recorder *r, FILE *file, const char *launch, const char *host,
                    const struct nr_arm_words *arms) {
     size_t n_bins;
@@ -379,32 +391,15 @@ int nr_write_tasks(const struct nr_recorder *r, FILE *file, const char *launch, 
     const struct nr_row **rows = malloc((n + 1) * sizeof *rows);
     if (!rows) return -1;
     struct nr_map_entry *sorted = nr_tally_sorted_bins(&r->tally, &n_bins);
-    for (uint32_t i = 0; i < n; i++) rows[i] = &r->tally.rows[i];
+    for (uint32_t i = 0; i < n; i++)
+        rows[i] = &r->tally.rows[i];
     qsort(rows, n, sizeof *rows, compare_rows);
-    fprintf(file, "launch,host,source,arm,kind,level_requested_percent,cpu,task,group,bursts,cpu_ns,wall_ns,"
-                  "p50_ns,p90_ns,p99_ns,max_ns,threads\n");
+    fputs(NL_TASKS_HEADER, file);
     for (uint32_t i = 0; i < n; i++) {
         const struct nr_row *row = rows[i];
-        const struct nr_arm_words *words = &arms[row->arm];
-        struct nr_quantiles q = nr_tally_quantiles(sorted, n_bins, (uint32_t)(row - r->tally.rows));
-        fprintf(file, "%s,%s,%s,%s,%s,%s", launch, host, r->source->name, words->arm, words->kind,
-                words->level);
-        write_known(file, row->cpu);
-        fputc(',', file);
-        write_name(file, nr_task_name(r, row->name));
-        fprintf(file, ",%s", nr_group_names[row->group]);
-        int has_bursts = row->group < NR_IRQ;
-        write_known(file, has_bursts ? row->n_bursts : -1);
-        write_known(file, cpu_ns(r, row));
-        write_known(file, row->has_wall && !r->source->is_cpu_time ? row->wall_ns
-                          : row->group >= NR_IRQ                   ? row->wall_ns
-                                                                   : -1);
-        write_known(file, q.p50_ns);
-        write_known(file, q.p90_ns);
-        write_known(file, q.p99_ns);
-        write_known(file, row->max_ns);
-        write_known(file, row->n_threads > 0 && r->tally.threads.n_dropped == 0 ? row->n_threads : -1);
-        fputc('\n', file);
+        struct nr_task_times times = {cpu_ns(r, row), wall_ns(r, row),
+                                      nr_tally_quantiles(sorted, n_bins, (uint32_t)(row - r->tally.rows))};
+        nl_put_tasks(file, r, launch, host, &arms[row->arm], row, &times);
     }
     NL_FREE(rows, sorted);
     return fflush(file) || ferror(file) ? -1 : 0;

@@ -63,3 +63,14 @@ TEST(what_a_shell_would_not_take_as_a_word_is_found) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         assert_int_equal(nl_words_shell_sign(rows[i].text), rows[i].sign);
 }
+
+TEST(a_name_in_a_column_has_nothing_that_would_end_it) {
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+    nl_put_name(f, "kworker/0:1-a_b.c+?");
+    nl_put_name(f, " a,\"\n\t\xc3\xa9#");
+    fclose(f);
+    assert_string_equal(text, "kworker/0:1-a_b.c+?_a_______");
+    free(text);
+}
