@@ -1,4 +1,5 @@
 /* Every row of collectives.table as three operations, and the table of all operations. */
+#include "detector/ops/neighbours.h"
 #include "detector/ops/ops.h"
 
 #define FIELDS(...) __VA_ARGS__

@@ -18,6 +18,9 @@ static enum limit limit_of(const struct nd_op *op) {
                                                                                : LIMIT_MESSAGE;
 }
 
+/* How many ranks have a share of each one's buffers. */
+static int peers_of(const struct nd_op *op, int n_ranks) { return op->n_peers ? op->n_peers : n_ranks; }
+
 static const char *size_problem(const struct nd_op *op, const struct nd_datatype *t, int64_t bytes,
                                 int n_ranks, char *reason, size_t reason_size) {
     if (bytes < t->size_bytes || bytes % t->size_bytes) {
@@ -29,11 +32,13 @@ static const char *size_problem(const struct nd_op *op, const struct nd_datatype
     }
     enum limit limit = limit_of(op);
     int64_t n_elements = bytes / t->size_bytes, most_elements = INT_MAX;
+    int n_peers = peers_of(op, n_ranks);
     /* shares vary by one element, so the largest displacement can need one more on every rank */
-    if (limit) most_elements = INT_MAX / n_ranks / (limit == LIMIT_BYTES ? t->size_bytes : 1) - 1;
+    if (limit) most_elements = INT_MAX / n_peers / (limit == LIMIT_BYTES ? t->size_bytes : 1) - 1;
     if (n_elements <= most_elements) return NULL;
     char ranks[32] = "";
-    if (limit) snprintf(ranks, sizeof ranks, " for each of %d ranks", n_ranks);
+    if (limit)
+        snprintf(ranks, sizeof ranks, " for each of %d %s", n_peers, op->n_peers ? "neighbours" : "ranks");
     const char *unit = limit == LIMIT_BYTES ? "bytes" : "elements";
     if (most_elements < 1)
         snprintf(reason, reason_size, "--bytes: %s cannot run on %d ranks: MPI counts its %s in an int",
@@ -79,7 +84,8 @@ const char *nd_op_problem(const struct nd_op *op, const struct nd_op_options *o,
 
 int64_t nd_op_set_bytes(const struct nd_op *op, int64_t bytes, int n_ranks) {
     if (!op->has_bytes) return 0;
-    int64_t share_bytes = bytes + (op->shares ? ND_DATA_MOST_BYTES : 0), all_bytes = share_bytes * n_ranks;
+    int64_t share_bytes = bytes + (op->shares ? ND_DATA_MOST_BYTES : 0),
+            all_bytes = share_bytes * peers_of(op, n_ranks);
     return (op->sends == ND_ALL ? all_bytes : share_bytes) +
            (op->receives == ND_ALL ? all_bytes : share_bytes);
 }
@@ -87,14 +93,15 @@ int64_t nd_op_set_bytes(const struct nd_op *op, int64_t bytes, int n_ranks) {
 int64_t nd_op_memory_bytes(const struct nd_op *op, const struct nd_op_options *o, int64_t bytes,
                            int n_ranks) {
     if (!op->has_bytes) return 0;
-    /* counts, displacements, data types and requests at most */
-    int64_t per_rank_bytes =
-        2 * (int64_t)sizeof(int) + (int64_t)sizeof(MPI_Datatype) + 2 * (int64_t)sizeof(MPI_Request);
+    /* numbers of peers, counts, displacements, data types and requests at most */
+    int64_t per_peer_bytes = 3 * (int64_t)sizeof(int) + (int64_t)sizeof(MPI_Aint) +
+                             (int64_t)sizeof(MPI_Datatype) + 2 * (int64_t)sizeof(MPI_Request);
     int64_t set_bytes = nd_op_set_bytes(op, bytes, n_ranks);
     int64_t persistent_bytes = op->completion == ND_PERSISTENT
                                    ? nd_buffers_sets(&o->buffer, set_bytes) * (int64_t)sizeof(MPI_Request)
                                    : 0;
-    return nd_buffers_memory_bytes(&o->buffer, set_bytes) + n_ranks * per_rank_bytes + persistent_bytes;
+    return nd_buffers_memory_bytes(&o->buffer, set_bytes) + peers_of(op, n_ranks) * per_peer_bytes +
+           persistent_bytes;
 }
 
 static int call_nonblocking(struct nd_op_state *s) {
@@ -115,35 +122,41 @@ static int unequal_share(const struct nd_op_state *s, int k) {
     return n < 1 ? 1 : n;
 }
 
-static int64_t share_at(const struct nd_op_state *s, int rank) { /* in elements */
-    if (!s->op->shares) return (int64_t)rank * s->count;
-    return s->displs[rank] / (s->op->shares == ND_UNEQUAL_BYTES ? s->datatype->size_bytes : 1);
+/* Where share k begins, in elements. */
+static int64_t share_at(const struct nd_op_state *s, int k) {
+    if (!s->op->shares) return (int64_t)k * s->count;
+    return s->displs[k] / (s->op->shares == ND_UNEQUAL_BYTES ? s->datatype->size_bytes : 1);
 }
 
-static int share_size(const struct nd_op_state *s, int rank) {
-    return s->op->shares ? s->counts[rank] : s->count;
-}
+static int share_size(const struct nd_op_state *s, int k) { return s->op->shares ? s->counts[k] : s->count; }
+
+/* Whose share k is. */
+static int peer(const struct nd_op_state *s, int k) { return s->peers ? s->peers[k] : k; }
 
 /* Only a root holds what belongs to all ranks: with a rotating one, every rank comes to be it. */
 static int64_t part_size(const struct nd_op_state *s, enum nd_part part) {
     if (part == ND_OWN) return s->n_own;
     if (s->op->uses & ND_USES_ROOT && s->rank != s->root && !s->options->rotates_root) return 0;
-    return share_at(s, s->n_ranks - 1) + share_size(s, s->n_ranks - 1);
+    return share_at(s, s->n_peers - 1) + share_size(s, s->n_peers - 1);
 }
 
 /* What rank a sends to rank b where all send to all is share number a + b: both ends know it. 0, or -1. */
 static int make_shares(struct nd_op_state *s) {
     s->n_own = unequal_share(s, s->rank);
-    s->counts = calloc((size_t)s->n_ranks, sizeof *s->counts);
-    s->displs = calloc((size_t)s->n_ranks, sizeof *s->displs);
-    if (s->op->shares == ND_UNEQUAL_BYTES) s->types = calloc((size_t)s->n_ranks, sizeof *s->types);
-    if (!s->counts || !s->displs || (s->op->shares == ND_UNEQUAL_BYTES && !s->types)) return -1;
+    size_t n = (size_t)s->n_peers;
+    s->counts = calloc(n, sizeof *s->counts);
+    s->displs = calloc(n, sizeof *s->displs);
+    s->addresses = calloc(n, sizeof *s->addresses);
+    if (s->op->shares == ND_UNEQUAL_BYTES) s->types = calloc(n, sizeof *s->types);
+    if (!s->counts || !s->displs || !s->addresses) return -1;
+    if (s->op->shares == ND_UNEQUAL_BYTES && !s->types) return -1;
     int first = s->op->sends == ND_ALL && s->op->receives == ND_ALL ? s->rank : 0,
         unit = s->types ? s->datatype->size_bytes : 1;
-    for (int q = 0, at = 0; q < s->n_ranks; at += s->counts[q++] * unit) {
-        s->counts[q] = unequal_share(s, (first + q) % 3);
-        s->displs[q] = at;
-        if (s->types) s->types[q] = s->type;
+    for (int k = 0, at = 0; k < s->n_peers; at += s->counts[k++] * unit) {
+        s->counts[k] = unequal_share(s, (first + peer(s, k)) % 3);
+        s->displs[k] = at;
+        s->addresses[k] = at;
+        if (s->types) s->types[k] = s->type;
     }
     return 0;
 }
@@ -174,8 +187,8 @@ static int fill(struct nd_op_state *s) {
     else if (s->op->sends == ND_OWN)
         nd_moved_fill(s->datatype, s->send, 0, n, s->rank, 0);
     else
-        for (int to = 0; n && to < s->n_ranks; to++)
-            nd_moved_fill(s->datatype, s->send, share_at(s, to), share_size(s, to), s->rank, to);
+        for (int k = 0; n && k < s->n_peers; k++)
+            nd_moved_fill(s->datatype, s->send, share_at(s, k), share_size(s, k), s->rank, peer(s, k));
     return 0;
 }
 
@@ -200,8 +213,8 @@ int nd_op_check(const struct nd_op_state *s) {
     if (s->reduction) return reduced_check(s);
     int to = s->op->sends == ND_ALL ? s->rank : 0;
     if (s->op->receives == ND_OWN) return nd_moved_check(s->datatype, s->receive, 0, s->n_own, s->root, to);
-    for (int from = 0; from < s->n_ranks; from++)
-        if (nd_moved_check(s->datatype, s->receive, share_at(s, from), share_size(s, from), from, to))
+    for (int k = 0; k < s->n_peers; k++)
+        if (nd_moved_check(s->datatype, s->receive, share_at(s, k), share_size(s, k), peer(s, k), to))
             return -1;
     return 0;
 }
@@ -252,6 +265,7 @@ int nd_op_open(const struct nd_op *op, const struct nd_op_options *options, stru
                               .request = MPI_REQUEST_NULL};
     MPI_Comm_rank(comm, &s->rank);
     MPI_Comm_size(comm, &s->n_ranks);
+    s->n_peers = peers_of(op, s->n_ranks);
     s->root = op->uses & ND_USES_ROOT ? options->root : 0;
     s->datatype = nd_op_datatype(op, options);
     s->reduction = nd_op_reduction(op, options);
@@ -269,13 +283,13 @@ int nd_op_open(const struct nd_op *op, const struct nd_op_options *options, stru
         s->buffers.n_sets = sets_of_all(s); /* for open_buffers */
         if (s->n_persistent) s->n_persistent = s->buffers.n_sets;
     }
-    int failed =
-        (op->has_bytes && open_buffers(s)) || (op->prepare ? op->prepare(s) : op->has_bytes && fill(s));
-    if (s->n_persistent) {
-        s->persistent = calloc((size_t)s->n_persistent, sizeof *s->persistent);
-        failed = has_failed_anywhere(comm, failed || !s->persistent);
-        if (failed) s->n_persistent = 0;
-    }
+    int failed = (op->open && op->open(s)) || (op->has_bytes && open_buffers(s)) ||
+                 (op->prepare ? op->prepare(s) : op->has_bytes && fill(s));
+    if (s->n_persistent) s->persistent = calloc((size_t)s->n_persistent, sizeof *s->persistent);
+    failed = failed || (s->n_persistent && !s->persistent);
+    /* what follows is then collective, on every rank or on none */
+    if (s->n_persistent || op->open) failed = has_failed_anywhere(comm, failed);
+    if (failed) s->n_persistent = 0;
     if (failed) {
         nd_op_close(s);
         return -1;
@@ -300,8 +314,9 @@ void nd_op_advance(struct nd_op_state *s) {
 void nd_op_close(struct nd_op_state *s) {
     for (int i = 0; i < s->n_persistent; i++)
         MPI_Request_free(&s->persistent[i]);
+    if (s->op && s->op->close) s->op->close(s);
     nd_buffers_close(&s->buffers);
-    NL_FREE(s->persistent, s->requests, s->counts, s->displs, s->types);
+    NL_FREE(s->persistent, s->requests, s->counts, s->displs, s->addresses, s->types);
     *s = (struct nd_op_state){0};
 }
 

@@ -23,12 +23,13 @@ struct nd_op;
 struct nd_late;
 struct nd_per_call;
 
-/* What an operation works on; filled in by nd_op_open and the row's `prepare`, released by nd_op_close. */
+/* What an operation works on; filled in by nd_op_open and the row's `open` and `prepare`, released by
+ * nd_op_close. */
 struct nd_op_state {
     const struct nd_op *op;
     int (*call)(struct nd_op_state *s); /* what is timed: op->call, or starting and waiting */
     const struct nd_op_options *options;
-    MPI_Comm comm;
+    MPI_Comm comm; /* the caller's, or what the row's `open` made of it */
     int rank, n_ranks;
     int64_t bytes;
     int root;  /* of the next call; of the last one until nd_op_advance */
@@ -40,9 +41,12 @@ struct nd_op_state {
     MPI_Op reduce;
     struct nd_buffers buffers; /* all sets; owned */
     void *send, *receive;      /* the current set's; borrowed from `buffers` */
+    int n_peers;               /* ranks that have a share of this one's buffers */
+    int *peers; /* who they are, in the order of the shares; NULL: all ranks; owned by the row's `open` */
     int *counts,
-        *displs; /* unequal shares, one after the other: n_ranks each; NULL where they are equal; owned */
-    MPI_Datatype *types;     /* alltoallw: n_ranks times `type`; owned */
+        *displs; /* unequal shares, one after the other: n_peers each; NULL where they are equal; owned */
+    MPI_Aint *addresses;     /* neighbor_alltoallw: `displs` in the type that it wants; owned */
+    MPI_Datatype *types;     /* alltoallw: n_peers times `type`; owned */
     MPI_Request request;     /* nonblocking: the one under way */
     MPI_Request *persistent; /* one per set of buffers; owned */
     int n_persistent;
@@ -58,11 +62,11 @@ struct nd_op_state {
 enum { ND_USES_DATATYPE = 1, ND_USES_REDUCTION = 2, ND_USES_ROOT = 4 };
 enum nd_completion { ND_BLOCKING, ND_NONBLOCKING, ND_PERSISTENT };
 
-enum nd_part { ND_OWN, ND_ALL /* a share for each rank; of a rooted operation on the root only */ };
+enum nd_part { ND_OWN, ND_ALL /* a share for each peer; of a rooted operation on the root only */ };
 enum nd_shares {
     ND_EQUAL,
     ND_UNEQUAL /* counts and displacements */,
-    ND_UNEQUAL_BYTES /* displacements in bytes, a type for each rank */
+    ND_UNEQUAL_BYTES /* displacements in bytes, a type for each peer */
 };
 enum nd_receivers {
     ND_TO_EVERY,
@@ -78,6 +82,7 @@ struct nd_op {
     const struct nd_datatype *datatype; /* its own; NULL without data */
     enum nd_part sends, receives;       /* what the buffers hold */
     enum nd_shares shares;
+    int n_peers; /* ranks that each one exchanges shares with, as `open` says who they are; 0: all ranks */
     enum nd_receivers receivers; /* the ranks that are given something */
     int is_prefix;        /* of a reduction. 1: over the ranks up to this one (with ND_TO_LATER: before it) */
     int uses;             /* ND_USES_...: options that mean something to it */
@@ -85,6 +90,11 @@ struct nd_op {
                            */
     int is_self_test;     /* 1: no MPI in it; its time is known beforehand */
     enum nd_completion completion;
+    /* Before there are buffers: may put a communicator of its own, with the same ranks, into s->comm, and the
+     * peers into s->peers; `close` frees both. NULL: nothing. `open`: 0, or -1 when memory is short.
+     * Collective; after a failure `close` is called. */
+    int (*open)(struct nd_op_state *s);
+    void (*close)(struct nd_op_state *s);
     /* Readies the state and writes what is sent first into s->send. NULL: as the fields above say. 0, or -1
      * when memory is short. Local. */
     int (*prepare)(struct nd_op_state *s);
@@ -121,7 +131,7 @@ int64_t nd_op_set_bytes(const struct nd_op *op, int64_t bytes, int n_ranks);
 int64_t nd_op_memory_bytes(const struct nd_op *op, const struct nd_op_options *o, int64_t bytes, int n_ranks);
 
 /* Receive buffers begin poisoned. `options` must outlive it. 0, or -1 when memory is short. Collective for
- * persistent operations. */
+ * persistent operations, and for rows with `open`. */
 int nd_op_open(const struct nd_op *op, const struct nd_op_options *options, struct nd_op_state *s,
                MPI_Comm comm, int64_t bytes);
 
@@ -134,7 +144,8 @@ int nd_op_check(const struct nd_op_state *s);
  * s->needs_advance. */
 void nd_op_advance(struct nd_op_state *s);
 
-/* Frees what nd_op_open made; fine on a zeroed state. Collective for persistent operations. */
+/* Frees what nd_op_open made; fine on a zeroed state. Collective for persistent operations, and for rows with
+ * `close`. */
 void nd_op_close(struct nd_op_state *s);
 
 /* Work of a fixed amount, whatever the clock says: n steps of arithmetic that the compiler can neither

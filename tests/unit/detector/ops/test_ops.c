@@ -18,6 +18,37 @@ int MPI_Comm_size(MPI_Comm comm, int *size) {
     return MPI_SUCCESS;
 }
 
+/* A grid of ranks in one dimension. */
+static int n_grids; /* made and not yet freed */
+int MPI_Dims_create(int n, int n_dimensions, int sizes[]) {
+    for (int i = 0; i < n_dimensions; i++)
+        sizes[i] = i ? 1 : n;
+    return MPI_SUCCESS;
+}
+
+int MPI_Cart_create(MPI_Comm comm, int n_dimensions, const int sizes[], const int is_periodic[], int reorder,
+                    MPI_Comm *grid) {
+    (void)comm;
+    EQUAL(n_dimensions, 3, sizes[0], fake_n_ranks, is_periodic[0], 1, is_periodic[2], 1, reorder, 0);
+    *grid = MPI_COMM_SELF;
+    n_grids++;
+    return MPI_SUCCESS;
+}
+
+int MPI_Cart_shift(MPI_Comm grid, int dimension, int by, int *from, int *to) {
+    assert_true(grid == MPI_COMM_SELF);
+    int step = dimension ? 0 : by;
+    *from = (fake_rank + fake_n_ranks - step) % fake_n_ranks;
+    *to = (fake_rank + step) % fake_n_ranks;
+    return MPI_SUCCESS;
+}
+
+int MPI_Comm_free(MPI_Comm *comm) {
+    assert_true(*comm == MPI_COMM_SELF);
+    n_grids--;
+    return MPI_SUCCESS;
+}
+
 /* In place of what other ranks say. */
 static int fake_agreement; /* sets of buffers that another rank has; 0: as many */
 static int fake_failure;   /* 1: another rank has no memory */
@@ -49,7 +80,7 @@ int MPI_Request_free(MPI_Request *request) {
 FIXTURE(fresh) {
     fake_rank = 1;
     fake_n_ranks = 3;
-    fake_agreement = fake_failure = n_requests = n_freed = 0;
+    fake_agreement = fake_failure = n_requests = n_freed = n_grids = 0;
     return 0;
 }
 
@@ -149,6 +180,9 @@ TEST_WITH(what_cannot_be_is_said_with_the_option_and_a_way_out, fresh, NULL) {
         {"gatherv", NULL, NULL, 0, 0, 21474, 100000,
          "--bytes: gatherv|for each of 100000 ranks|try at most 21473"},
         {"gatherv", NULL, NULL, 0, 0, 21473, 100000, NULL},
+        {"neighbor_alltoallv", NULL, NULL, 0, 0, INT64_C(1) << 28, 100000, NULL},
+        {"neighbor_alltoallv", NULL, NULL, 0, 0, INT64_C(1) << 29, 2,
+         "--bytes: neighbor_alltoallv|for each of 6 neighbours|try at most 357913940"},
         {"reduce_scatter_block", NULL, NULL, 0, 0, INT64_C(8) << 29, 4, "--bytes: reduce_scatter_block"},
         {"allgatherv", NULL, NULL, 0, 0, 1, INT_MAX, "--bytes: allgatherv cannot run on 2147483647 ranks"},
         {"bcast", NULL, NULL, 5, 0, 8, 2, "--root: rank 5 is not among 2 ranks (try 0 to 1)"},
@@ -212,8 +246,9 @@ TEST_WITH(no_row_takes_more_than_it_announces, fresh, NULL) {
                 }
                 int64_t announced_bytes = nd_op_set_bytes(nd_ops[i], bytes, fake_n_ranks);
                 assert_true(most_bytes <= announced_bytes);
-                assert_true(most_bytes >= announced_bytes - 2 * ND_DATA_MOST_BYTES *
-                                                                (fake_n_ranks + 1)); /* and not far less */
+                int n_peers = nd_ops[i]->n_peers ? nd_ops[i]->n_peers : fake_n_ranks;
+                assert_true(most_bytes >=
+                            announced_bytes - 2 * ND_DATA_MOST_BYTES * (n_peers + 1)); /* and not far less */
             }
     }
 }
@@ -236,6 +271,23 @@ TEST_WITH(shares_vary_by_an_element_and_lie_one_after_the_other, fresh, NULL) {
     s = opened("gatherv", &o, 1); /* at least one element each */
     assert_memory_equal(s.counts, ((int[]){1, 1, 2}), 3 * sizeof(int));
     nd_op_close(&s);
+}
+
+TEST_WITH(neighbours_have_shares_on_a_communicator_of_the_operation_and_close_frees_it, fresh, NULL) {
+    fake_n_ranks = 5;
+    struct nd_op_state s = opened("neighbor_alltoallv", &o, 10);
+    const int peers[] = {0, 2, 1, 1, 1, 1}, counts[] = {10, 9, 11, 11, 11, 11},
+              displs[] = {0, 10, 19, 30, 41, 52};
+    EQUAL(s.n_peers, 6, n_grids, 1, s.buffers.send_bytes, 63);
+    assert_true(s.comm == MPI_COMM_SELF);
+    assert_memory_equal(s.peers, peers, sizeof peers);
+    assert_memory_equal(s.counts, counts, sizeof counts);
+    assert_memory_equal(s.displs, displs, sizeof displs);
+    nd_op_close(&s);
+    assert_int_equal(n_grids, 0);
+    fake_failure = 1; /* one rank has no memory: none has the operation, and none is left waiting */
+    assert_int_equal(nd_op_open(row("neighbor_allgather"), &o, &s, MPI_COMM_WORLD, 8), -1);
+    assert_int_equal(n_grids, 0);
 }
 
 TEST_WITH(the_root_goes_round, fresh, NULL) {
