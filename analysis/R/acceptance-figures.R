@@ -89,7 +89,8 @@ figure_bounds <- function(rows, alpha) {
     extra <- most_in_bursts(rows$bursts[burst], rows$bursts_s[burst], alpha / 2)
     zero <- rows$all_zero[burst]
     low[burst] <- ifelse(zero, 0, low[burst])
-    high[burst] <- ifelse(zero, 0, high[burst]) + extra
+    # no more than all of the time can be lost
+    high[burst] <- pmin(ifelse(zero, 0, high[burst]) + extra, pmax(100, rows$value[burst]))
   }
   data.frame(low = low, high = high)
 }

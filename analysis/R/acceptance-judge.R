@@ -10,10 +10,7 @@ judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha 
                              limits_name = "limits", classes = NULL) {
   own_margins <- attr(limits, "margins")
   margins <- margins_in_use(if (!is.list(margin)) margin, own_margins)
-  at_scale <- scale_question(
-    margin,
-    if ("scale" %in% own_margins$kind) utils::tail(own_margins$percent[own_margins$kind == "scale"], 1)
-  )
+  at_scale <- scale_question(margin, scale_line_of(own_margins))
   asked <- c("margin", "limits", "reference")[!c(is.null(margin), is.null(limits), is.null(reference))]
   units <- acceptance_units(acceptance)
   watched <- watched_time(acceptance)
@@ -98,13 +95,14 @@ judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha 
   structure(result, class = "nl_acceptance_verdict")
 }
 
+# What says how much a node loses.
+noise_metrics <- c("lost", "lost_worst_cpu", "taken")
 noise_kinds <- c("limit", "reference", "node", "link", "scale")
 
 # Judgements that say something of a node's noise: what it loses, not how fast it works. A limit is
 # somebody's own question, whatever it is on.
 judges_noise <- function(rows) {
-  rows$kind %in% c("limit", "scale") | rows$kind %in% c("reference", "node") &
-      rows$metric %in% c("lost", "lost_worst_cpu", "taken")
+  rows$kind %in% c("limit", "scale") | rows$kind %in% c("reference", "node") & rows$metric %in% noise_metrics
 }
 
 last_end <- function(acceptance) {
@@ -477,11 +475,22 @@ unlooked_note <- function(comparisons, measured_s) {
 # How a first run becomes a verdict, without measuring again where a margin does.
 verdict_hint <- function(result) {
   if (length(result$asked) > 0) return(NULL)
-  dirs <- paste(vapply(result$acceptance$dirs, quote_word, ""), collapse = " ")
-  sprintf(
-    paste0("For a verdict: noiselab analyze acceptance --margin 5%%:nodes=1000,every=1ms %s; or run again ",
-           "with --reference DIR (of a good state) or --limits FILE."),
-    dirs
+  dirs <- vapply(result$acceptance$dirs, quote_word, "")
+  paste(
+    c(
+      sprintf(
+        paste0("For a verdict%s: noiselab analyze acceptance --margin 5%%:nodes=1000,every=1ms %s; or run ",
+               "again with --reference DIR (of a good state) or --limits FILE."),
+        # of nodes that were held against each other alone
+        if (result$judged == "noise") " on what all nodes have in common" else "",
+        paste(dirs, collapse = " ")
+      ),
+      if (length(result$acceptance$launches) > 1) {
+        sprintf("What it decides as a reference: noiselab plan acceptance %s.",
+                paste("--reference", dirs, collapse = " "))
+      }
+    ),
+    collapse = " "
   )
 }
 

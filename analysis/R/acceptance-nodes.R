@@ -250,23 +250,37 @@ worst_link_scores <- function(table) {
 }
 
 # The median of every row: NA where nothing is known. `low`: the lower of the two in the middle.
-row_medians <- function(table, low = FALSE) apply(table, 1, function(x) {
-  x <- sort(x)
-  if (low) x[(length(x) + 1) %/% 2][1] else stats::median(x)
-})
+row_medians <- function(table, low = FALSE) {
+  sorted <- sorted_rows(table)
+  kth <- function(k) sorted$values[cbind(seq_along(k), k)]
+  middle <- kth(pmax(1, (sorted$known + 1) %/% 2))
+  if (!low) middle <- (middle + kth(pmax(1, sorted$known %/% 2 + 1))) / 2
+  stats::setNames(ifelse(sorted$known == 0, NA_real_, middle), rownames(table))
+}
 
 # Of every row and column: the median of the row without that column.
 medians_without <- function(table) {
   if (ncol(table) == 1) return(table * NA)
-  t(apply(table, 1, function(x) {
-    known <- !is.na(x)
-    sorted <- sort(x)
-    rank <- rank(x, "keep", "first")
-    n <- length(sorted) - known
-    # the k-th of the others: one further where the left out stands before it
-    kth <- function(k) sorted[pmax(1, k + (known & rank <= k))]
-    ifelse(n == 0, NA_real_, (kth((n + 1) %/% 2) + kth(n %/% 2 + 1)) / 2)
-  }))
+  sorted <- sorted_rows(table)
+  is_known <- !is.na(table)
+  n <- sorted$known - is_known
+  # the k-th of the others: one further where the left out stands before it
+  kth <- function(k) {
+    at <- pmin(ncol(table), k + (is_known & sorted$rank <= k))
+    sorted$values[cbind(as.vector(row(table)), as.vector(at))]
+  }
+  # `n` has the shape and the names of the table
+  n[] <- ifelse(n == 0, NA_real_, (kth(pmax(1, (n + 1) %/% 2)) + kth(n %/% 2 + 1)) / 2)
+  n
+}
+
+# Every row in increasing order, what is not known last; the place of each value in it, and how many of each
+# row are known.
+sorted_rows <- function(table) {
+  by <- order(row(table), table)
+  place <- matrix(0, nrow(table), ncol(table))
+  place[by] <- rep(seq_len(ncol(table)), nrow(table))
+  list(values = matrix(table[by], nrow(table), byrow = TRUE), rank = place, known = rowSums(!is.na(table)))
 }
 
 # Mean of every score (units x nodes or links), its standard error and degrees of freedom.

@@ -23,6 +23,11 @@ scale_question <- function(margin = NULL, own = NULL) {
        all = is.list(margin) || !is.null(own))
 }
 
+# The percentage of a line `margin scale` among the margins of a file of limits; NULL: there is none.
+scale_line_of <- function(margins) {
+  if ("scale" %in% margins$kind) utils::tail(margins$percent[margins$kind == "scale"], 1)
+}
+
 at_scale_words <- function(asked) {
   if (asked$nodes == 1) return("a program on this node alone")
   sprintf("a program on %s such nodes that synchronise every %s", format_count(asked$nodes),
@@ -42,27 +47,28 @@ noise_at_scale <- function(acceptance, scans, asked, alpha) {
     hosts <- utils::head(hosts[order(-ifelse(is.na(lost), 0, lost))], scale_stated$most)
   }
   bind_rows(lapply(hosts, function(host) {
-    mine <- scans[scans$host == host, ]
-    noises <- list(
-      scans = if (NROW(mine) > 0) noise_or_all(noise_of_scans(mine)),
-      records = record_noise(Filter(function(o) o$host == host, known_others(acceptance$others)))
-    )
-    # where switches are not recorded the ranks' own waits bound what scans of seconds do not see
-    if (is.null(noises$records)) noises$waits <- wait_noise(acceptance$figures, host)
-    noises <- Filter(Negate(is.null), noises)
+    noises <- node_noises(acceptance, scans, host)
     if (length(noises) == 0) return(NULL)
-    judge_scale(
-      host,
-      noises,
-      asked,
-      alpha / length(noises),
-      if (is.null(noises$waits)) {
-        blind_words(acceptance$others, host)
-      } else {
-        NA_character_
-      }
-    )
+    judge_scale(host, noises, asked, alpha / length(noises), blind_at_scale(acceptance, noises, host))
   }))
+}
+
+# What a node's cost at scale is computed from: `scans`, `records` and `waits`, of which a run has some.
+node_noises <- function(acceptance, scans, host) {
+  mine <- scans[scans$host == host, ]
+  noises <- list(
+    scans = if (NROW(mine) > 0) noise_or_all(noise_of_scans(mine)),
+    records = record_noise(Filter(function(o) o$host == host, known_others(acceptance$others)))
+  )
+  # where switches are not recorded the ranks' own waits bound what scans of seconds do not see
+  if (is.null(noises$records)) noises$waits <- wait_noise(acceptance$figures, host)
+  Filter(Negate(is.null), noises)
+}
+
+# Why this node cannot pass at scale, however long it is watched; NA: it can.
+blind_at_scale <- function(acceptance, noises, host) {
+  if (is.null(noises$scans)) return("the check 'detour' was not run, and of interrupts nothing is known")
+  if (is.null(noises$waits)) blind_words(acceptance$others, host) else NA_character_
 }
 
 judge_scale <- function(host, noises, asked, alpha, blind = NA_character_) {
@@ -83,8 +89,6 @@ judge_scale <- function(host, noises, asked, alpha, blind = NA_character_) {
   row$verdict <- "inconclusive"
   if (any(low > margin)) {
     row$verdict <- "fail"
-  } else if (is.null(noises$scans)) {
-    row$reason <- "the check 'detour' was not run, and of interrupts nothing is known"
   } else if (!is.na(blind)) {
     row$reason <- blind
   } else if (all(!is.na(high) & high < margin)) {
@@ -139,10 +143,10 @@ unseen_hint <- function(noises, asked, alpha) {
 
 most_longer <- 64L
 
-# The same noise watched for longer: the first power of two at which its interval leaves the margin.
-longer_scale <- function(noise, asked, alpha, most = most_longer, most_bursts = 2e6) {
+# The same noise watched for longer: the first power of two at which its interval leaves the margin; Inf: none
+# up to `most`.
+longer_scale <- function(noise, asked, alpha, most = most_longer) {
   for (times in 2^(1:log2(most))) {
-    if (length(noise$costs_s) * times > most_bursts) break
     cell <- scale_cell(watched_longer(noise, times), asked, alpha)
     if (isTRUE(cell$high < asked$percent) || cell$low > asked$percent) return(times)
   }

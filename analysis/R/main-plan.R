@@ -76,20 +76,41 @@ run_plan <- function(operands, values, form) {
 run_plan_acceptance <- function(values, form) {
   only_options(values, "acceptance", c("reference", "limits", "seconds", "launches", "alpha", "margin"))
   if (is.null(values$reference)) {
-    abort_usage("acceptance: which campaign is a run held against? Give --reference DIR")
+    abort_usage("acceptance: which campaign is a run held against, or like which one is it? ",
+                "Give --reference DIR")
   }
   limits <- if (!is.null(values$limits)) read_limits(values$limits)
   margin <- acceptance_margin(values$margin)
-  plan <- plan_acceptance(read_acceptance(values$reference), whole_option(values$launches, "--launches"),
-                          margins_in_use(if (!is.list(margin)) margin, attr(limits, "margins")),
-                          alpha_option(values$alpha), duration_option(values$seconds, "--seconds"))
-  head <- list(measuring_s = plan$measuring_s, total_s = plan$takes_s, launches = plan$launches,
-               power = healthy_power, alpha = plan$alpha, decides_noise = plan$decides_noise,
-               says = texts(Filter(nzchar, view_lines(accept_plan_view(plan)))))
+  reference <- read_acceptance(values$reference)
+  alpha <- alpha_option(values$alpha)
+  seconds <- duration_option(values$seconds, "--seconds")
+  own <- attr(limits, "margins")
+  plan <- plan_acceptance(reference, whole_option(values$launches, "--launches"),
+                          margins_in_use(if (!is.list(margin)) margin, own), alpha, seconds)
+  at_scale <- if (is.list(margin) || "scale" %in% own$kind) {
+    plan_at_scale(reference, scale_question(margin, scale_line_of(own)), alpha, seconds)
+  }
+  view <- accept_plan_view(plan, at_scale)
+  measuring_s <- max(plan$measuring_s, at_scale$measuring_s, na.rm = TRUE)
+  head <- list(
+    measuring_s = measuring_s,
+    total_s = plan$takes_s - plan$measuring_s + measuring_s,
+    launches = plan$launches,
+    power = healthy_power,
+    alpha = alpha,
+    decides_noise = plan$decides_noise,
+    at_scale = if (!is.null(at_scale)) {
+      list(nodes = at_scale$asked$nodes, every_ns = 1e9 * at_scale$asked$every_s,
+           margin_percent = at_scale$asked$percent, unseen_ns = 1e9 * at_scale$asked$unseen_s,
+           host = at_scale$host, measuring_s = at_scale$measuring_s,
+           decides_unseen_ns = 1e9 * at_scale$unseen_s, needed_percent = at_scale$needed)
+    },
+    says = texts(Filter(nzchar, view_lines(view)))
+  )
   rows <- plan$rows[c("check", "variant", "metric", "size", "unit", "limit", "relation", "margin", "needed",
                       "margin_unit", "decides", "total_s")]
-  lines <- answered(form, NULL, head, list(figures = rows), plan$notes, accept_plan_view(plan, all = TRUE),
-                    accept_plan_view(plan), program = "noiselab-plan")
+  lines <- answered(form, NULL, head, list(figures = rows), plan$notes,
+                    accept_plan_view(plan, at_scale, all = TRUE), view, program = "noiselab-plan")
   print_answer(lines, values)
 }
 

@@ -13,7 +13,7 @@ analyze_options <- function() {
       option(
         "margin",
         "PERCENT",
-        paste0("is every slowdown below this margin? Decides the exit status (agent: also ",
+        paste0("is every slowdown below this margin? Decides the exit status (agent, acceptance: also ",
                "1%:nodes=1000,every=1ms, of many nodes)")
       ),
       option("level", "LEVELS",

@@ -426,13 +426,14 @@ some_costs <- function(costs_s) {
   sort(costs_s)[round(seq(1, length(costs_s), length.out = project_design$most_costs))]
 }
 
-# The same noise, watched so many times as long.
+# The same noise, watched so many times as long, or for a part of the time.
 watched_longer <- function(noise, times) {
   noise$watched_s <- noise$watched_s * times
   noise$n_bursts <- noise$n_bursts * times
   noise$longer <- noise$longer * times
-  # too few for a tail may be enough then
-  if (!noise$tail$known) noise$tail <- tail_shape(rep(noise$costs_s, times))
+  # too few for a tail may be enough then; of many, more copies do not change its shape
+  copies <- max(1, min(times, project_design$most_bursts / length(noise$costs_s)))
+  if (!noise$tail$known) noise$tail <- tail_shape(rep(noise$costs_s, copies))
   noise
 }
 

@@ -10,24 +10,35 @@ machine_model <- list(cpus = 2, launches = 3, short_hz = 300, short_s = 4e-6, ta
 machine_lengths <- list(quick = list(seconds = 12, repetitions = 4, scan = c(all = 0.3, alone = 0.15)),
                         planned = list(seconds = 200, repetitions = 8, scan = c(all = 3, alone = 1.5)))
 
-# Starts and lengths of the bursts of one CPU of a launch; `long`: bursts of 50 ms per second.
+# Starts and lengths of the bursts of one CPU of a launch, by their starts; `long_hz`: bursts of 50 ms per
+# second.
 machine_train <- function(seconds, m, extra_percent, long_hz) {
   draw <- function(hz, mean_s, spread) {
     n <- rpois(1, hz * seconds)
-    data.frame(start = runif(n, 0, seconds), length = rlnorm(n, log(mean_s), spread))
+    list(start = runif(n, 0, seconds), length = rlnorm(n, log(mean_s), spread))
   }
-  tasks <- draw(m$task_hz, m$task_s, 0.5)
-  if (extra_percent > 0) tasks <- rbind(tasks, draw(extra_percent / 100 / 2e-3, 2e-3, 0.2))
-  if (long_hz > 0) {
-    n <- rpois(1, long_hz * seconds)
-    tasks <- rbind(tasks, data.frame(start = runif(n, 0, seconds), length = rep(0.05, n)))
+  in_order <- function(...) {
+    from <- unlist(lapply(list(...), `[[`, "start"))
+    length <- unlist(lapply(list(...), `[[`, "length"))
+    by <- order(from)
+    list(start = from[by], length = length[by], longest = max(0, length))
   }
-  list(tasks = tasks, short = draw(m$short_hz, m$short_s, 0.6))
+  list(
+    tasks = in_order(
+      draw(m$task_hz, m$task_s, 0.5),
+      if (extra_percent > 0) draw(extra_percent / 100 / 2e-3, 2e-3, 0.2),
+      if (long_hz > 0) draw(long_hz, 0.05, 0)
+    ),
+    short = in_order(draw(m$short_hz, m$short_s, 0.6))
+  )
 }
 
-# What of a train lies in a window.
+# What of a train lies in a window, burst by burst.
 machine_within <- function(train, from, to) {
-  pmax(0, pmin(train$start + train$length, to) - pmax(train$start, from))
+  at <- findInterval(c(from - train$longest, to), train$start)
+  own <- seq_len(at[2] - at[1]) + at[1]
+  begin <- train$start[own]
+  pmax(0, pmin(begin + train$length[own], to) - pmax(begin, from))
 }
 
 # `bad`: number of the node that is slow or noisy (0: none); `slow_percent` of its work and links;
@@ -58,31 +69,33 @@ machine_campaign <- function(nodes, length, seed, bad = 0, slow_percent = 0, ext
   others <- list()
   for (launch in seq_len(m$launches)) {
     id <- sprintf("machine-%d", launch)
-    offset <- exp(rnorm(1, 0, m$launch))
-    drift <- offset * exp(rnorm(l$repetitions, 0, m$drift))
-    row <- function(check, variant, metric, unit, value, repetition, n = 100, ...) {
-      data.frame(launch = id, check = check, variant = variant, metric = metric, unit = unit, value = value,
-                 n = n, repetition = repetition, start_ns = 1, wall_ns = 1e9 * l$seconds / l$repetitions / 8,
-                 bytes = NA_real_, ranks = nodes, nodes = nodes, node = NA_real_, host = "", cpu = NA_real_,
-                 peer_node = NA_real_, peer_host = "", max = NA_real_, ...)
+    drift <- exp(rnorm(1, 0, m$launch)) * exp(rnorm(l$repetitions, 0, m$drift))
+    # columns of one value are repeated
+    rows <- function(check, variant, metric, unit, value, repetition, ...) {
+      own <- list(...)
+      usual <- list(n = 100, bytes = NA_real_, node = NA_real_, host = "", cpu = NA_real_,
+                    peer_node = NA_real_, peer_host = "", max = NA_real_)
+      figures[[length(figures) + 1]] <<- data.table::as.data.table(c(
+        list(launch = id, check = check, variant = variant, metric = metric, unit = unit, value = value,
+             repetition = repetition, start_ns = 1, wall_ns = 1e9 * l$seconds / l$repetitions / 8,
+             ranks = nodes, nodes = nodes),
+        own,
+        usual[setdiff(names(usual), names(own))]
+      ))
     }
-    for (r in seq_len(l$repetitions)) {
-      jitter <- function(n) exp(rnorm(n, 0, m$scatter))
-      link <- function(check, metric, unit, value, bytes) {
-        x <- row(check, "between", metric, unit, value, r)
-        x[c("bytes", "host", "peer_host", "node", "peer_node")] <- list(
-          bytes, hosts[pairs[, 1]], hosts[pairs[, 2]], pairs[, 1] - 1, pairs[, 2] - 1
-        )
-        x
-      }
-      figures[[length(figures) + 1]] <- link("latency", "half_round_trip", "ns",
-                                             drift[r] * m$latency_ns * of_pair * jitter(nrow(pairs)), 8)
-      figures[[length(figures) + 1]] <- link("bandwidth", "one_way", "bytes_per_s",
-                                             m$speed / drift[r] / of_pair * jitter(nrow(pairs)), 65536)
-      words <- row("integrity", "", "mismatches", "count", rep(0, nodes), r)
-      words$host <- hosts
-      figures[[length(figures) + 1]] <- words
+    # of every pair in every repetition
+    each <- rep(seq_len(l$repetitions), each = nrow(pairs))
+    link <- function(check, metric, unit, value, bytes) {
+      rows(check, "between", metric, unit, value, each, bytes = bytes, host = hosts[pairs[, 1]],
+           peer_host = hosts[pairs[, 2]], node = pairs[, 1] - 1, peer_node = pairs[, 2] - 1)
     }
+    jitter <- function() exp(rnorm(length(each), 0, m$scatter))
+    link("latency", "half_round_trip", "ns", drift[each] * m$latency_ns * of_pair * jitter(), 8)
+    link("bandwidth", "one_way", "bytes_per_s", m$speed / drift[each] / of_pair * jitter(), 65536)
+    rows("integrity", "", "mismatches", "count", 0, rep(seq_len(l$repetitions), each = nodes), host = hosts)
+    scans <- expand.grid(repetition = seq_len(l$repetitions), cpu = seq_len(m$cpus),
+                         variant = c("all", "alone"), stringsAsFactors = FALSE)
+    window <- l$scan[scans$variant]
     for (node in seq_len(nodes)) {
       trains <- lapply(seq_len(m$cpus), function(cpu) {
         machine_train(l$seconds, m, if (node == bad) extra_percent else 0,
@@ -96,44 +109,38 @@ machine_campaign <- function(nodes, length, seed, bad = 0, slow_percent = 0, ext
         },
         0
       )
-      taken <- row("others", "", "taken", "percent", 100 * busy / (block * m$cpus), 1:16, n = NA_real_)
-      taken$host <- hosts[node]
-      figures[[length(figures) + 1]] <- taken
-      lengths <- unlist(lapply(trains, function(t) t$tasks$length))
+      rows("others", "", "taken", "percent", 100 * busy / (block * m$cpus), 1:16, n = NA_real_,
+           host = hosts[node])
+      starts <- unlist(lapply(trains, function(t) t$tasks$start))
+      length_s <- unlist(lapply(trains, function(t) t$tasks$length))
       others[[length(others) + 1]] <- list(
         launch = id, host = hosts[node], reason = NA_character_, n_cpus = m$cpus, source = "cpu", why = "",
         span_s = l$seconds, steal_s = 0, busy_s = sum(busy), blocks_s = busy, tasks = data.frame(),
-        lengths = data.frame(seconds = lengths, n = rep(1, length(lengths))),
-        begun = rep(length(lengths) / 16, 16), is_whole = TRUE, account = NULL
+        lengths = data.frame(seconds = length_s, n = rep(1, length(length_s))),
+        begun = tabulate(pmin(16, 1 + starts %/% block), 16), is_whole = TRUE, account = NULL
       )
-      for (variant in c("all", "alone")) {
-        window <- l$scan[[variant]]
-        for (cpu in seq_len(m$cpus)) {
-          for (r in seq_len(l$repetitions)) {
-            from <- runif(1, 0, l$seconds - window)
-            t <- trains[[cpu]]
-            cut <- c(machine_within(t$tasks, from, from + window),
-                     machine_within(t$short, from, from + window))
-            cut <- cut[cut > 1e-6]
-            base <- 20 * work[node] * exp(rnorm(1, 0, m$scatter / 10))
-            x <- rbind(
-              row("detour", variant, "lost", "percent", 100 * sum(cut) / window, r, n = length(cut)),
-              row("detour", variant, "longest", "ns", if (length(cut) > 0) 1e9 * max(cut) else 0, r,
-                  n = length(cut)),
-              row("detour", variant, "base", "ns", base, r, n = round(1e9 * window / base)),
-              if (variant == "alone") {
-                row("quantum", "alone", "quantum", "ns",
-                    drift[r] * 1e5 * work[node] * exp(rnorm(1, 0, m$scatter / 10)), r, n = 1000)
-              }
-            )
-            x[c("host", "cpu", "node")] <- list(hosts[node], cpu - 1, node - 1)
-            figures[[length(figures) + 1]] <- x
-          }
-        }
+      # what of its bursts is longer than a turn of the loop
+      seen <- lapply(seq_len(nrow(scans)), function(i) {
+        from <- runif(1, 0, l$seconds - window[i])
+        t <- trains[[scans$cpu[i]]]
+        cut <- unlist(lapply(t, machine_within, from, from + window[i]))
+        cut[cut > 1e-6]
+      })
+      scan <- function(metric, unit, value, n, at = TRUE, check = "detour") {
+        rows(check, scans$variant[at], metric, unit, value, scans$repetition[at], n = n, host = hosts[node],
+             cpu = scans$cpu[at] - 1, node = node - 1)
       }
+      n <- lengths(seen)
+      base <- 20 * work[node] * exp(rnorm(nrow(scans), 0, m$scatter / 10))
+      scan("lost", "percent", 100 * vapply(seen, sum, 0) / window, n)
+      scan("longest", "ns", 1e9 * vapply(seen, function(cut) max(0, cut), 0), n)
+      scan("base", "ns", base, round(1e9 * window / base))
+      alone <- scans$variant == "alone"
+      scan("quantum", "ns", drift[scans$repetition[alone]] * 1e5 * work[node] *
+             exp(rnorm(sum(alone), 0, m$scatter / 10)), 1000, alone, "quantum")
     }
   }
-  rows <- as.data.frame(data.table::rbindlist(figures))
+  rows <- as.data.frame(data.table::rbindlist(figures, use.names = TRUE))
   infos <- lapply(seq_len(m$launches), function(launch) {
     list(
       schema = 1,

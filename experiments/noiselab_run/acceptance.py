@@ -167,17 +167,22 @@ Everything else goes to noiselab-accept as it is (noiselab-accept --help).
 
     def _plan_time(self) -> None:
         """Where nothing says how long, and there is a reference, so long that a healthy node passes by it
-        with probability 0.95, 10 minutes at most; what such a run decides is said."""
+        and the margin with probability 0.95; what such a run decides is said."""
         options = self.options
-        if not self._references() or not files.in_path('Rscript'):
+        at_scale = ':' in options['margin']
+        if not self._references():
+            if at_scale and not options['seconds']:
+                note('how long a run must be to pass this margin: noiselab plan acceptance --margin %s '
+                     '--reference DIR (any campaign of such nodes)' % options['margin'])
+            return
+        if not files.in_path('Rscript'):
             return
         is_planned = not any(options[name] for name in ('seconds', 'quick', 'full'))
         words = [self.programs.path('noiselab-plan'), 'acceptance', '--launches', options['launches']]
         words += ['--limits', options['limits']] if options['limits'] else []
         if not is_planned:
             words += ['--seconds', options['seconds'] or ('600s' if options['full'] else '36s')]
-        if options['margin'] and ':' not in options['margin']:
-            words += ['--margin', options['margin']]
+        words += ['--margin', options['margin']] if options['margin'] else []
         for reference in self._references():
             words += ['--reference', reference]
         said = ask(words + ['--json'], stderr=None)
