@@ -188,7 +188,9 @@ needed_margin <- function(noise, asked, alpha, times, power) {
   }
   whole <- cell(asked$unseen_s)
   if (!is.finite(whole$high)) return(Inf)
-  seen <- cell(min(scale_plan$unseen_s))
+  # of costs that tell those beyond them nothing depends on what was not seen
+  rests <- !is.null(cautious) || !is.null(rests_on_unseen_s(longer, asked$unseen_s))
+  seen <- if (rests) cell(min(scale_plan$unseen_s)) else whole
   high <- if (is.finite(seen$high)) min(seen$high, whole$high) else whole$high
   chance <- 1 + stats::qnorm(power) / stats::qnorm(1 - alpha / 2)
   by_chance <- if (seen$value > 0) seen$value * (high / seen$value)^chance else high
