@@ -132,8 +132,7 @@ scale_cell <- function(noise, asked, alpha) {
 # By `unseen=` in the margin a user says how long a burst can be at most: said where that would decide.
 unseen_hint <- function(noises, asked, alpha) {
   short <- utils::modifyList(asked, list(unseen_s = 1e-6))
-  decides <- vapply(noises, function(noise) is.finite(longer_scale(noise, short, alpha)), TRUE)
-  if (all(decides)) {
+  if (all(vapply(noises, leaves_margin, TRUE, short, alpha, most_longer))) {
     sprintf(", unless no burst can be as long as %s (say so: unseen=TIME in the margin)",
             format_time(asked$unseen_s))
   } else {
@@ -143,14 +142,18 @@ unseen_hint <- function(noises, asked, alpha) {
 
 most_longer <- 64L
 
-# The same noise watched for longer: the first power of two at which its interval leaves the margin; Inf: none
-# up to `most`.
+# The same noise watched for longer: the first power of two at which its interval leaves the margin, as it
+# does from there on; Inf: none up to `most`.
 longer_scale <- function(noise, asked, alpha, most = most_longer) {
-  for (times in 2^(1:log2(most))) {
-    cell <- scale_cell(watched_longer(noise, times), asked, alpha)
-    if (isTRUE(cell$high < asked$percent) || cell$low > asked$percent) return(times)
-  }
-  Inf
+  times <- 2^seq_len(log2(most))
+  at <- first_that(times, function(times) leaves_margin(noise, asked, alpha, times))
+  if (is.na(at)) Inf else times[at]
+}
+
+# Does the interval of a record so many times as long leave the margin?
+leaves_margin <- function(noise, asked, alpha, times) {
+  cell <- scale_cell(watched_longer(noise, times), asked, alpha)
+  isTRUE(cell$high < asked$percent) || cell$low > asked$percent
 }
 
 noise_or_all <- function(noise) tryCatch(noise, nl_error = function(e) list(rate_hz = NA_real_))

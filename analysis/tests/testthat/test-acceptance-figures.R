@@ -52,6 +52,7 @@ quiet_record <- function(...) {
 
 test_that(paste0("the first line says how much a node lost, to whom, and how long at most; tasks with ",
                  "bursts follow"), {
+  coarse_walks()
   # 20 ms each second on one of two CPUs, 48 s: 1 % of its CPUs, and 0.4 % that kworker took
   record <- record_of(
     rep(c(0.013, 0.015), 8),
@@ -99,6 +100,7 @@ process <- function(task, pid, busy_ns, bursts, burst_ns, main = c(bursts, busy_
 
 test_that(paste0("what is printed of a task is consistent: its share is its rate times its burst, and ",
                  "shorter bursts are apart"), {
+  coarse_walks()
   # 48 s: 20.05 ms every 999.7 ms, and 3,000 bursts of 224 us beside them, which once made 3.41 % of it
   record <- record_of(
     rep(0.02, 16),
@@ -146,6 +148,7 @@ test_that(paste0("what is printed of a task is consistent: its share is its rate
 })
 
 test_that("a disturber of 20 ms a second, and of 2 ms, is named where others use 80 % of the CPUs", {
+  coarse_walks()
   for (burst_ns in c(20e6, 2e6)) {
     others <- lapply(1:12, function(i) {
       process(paste0("busy", i), 100 + i, 48e9 * 0.13, 48 * 40, 3.2e6, cpus = "0,1")
@@ -172,6 +175,7 @@ test_that("a disturber of 20 ms a second, and of 2 ms, is named where others use
 })
 
 test_that("processes that come and go are one row; monitors are agents", {
+  coarse_walks()
   shells <- lapply(1:9, function(i) process("sh", 500 + i, 4e6, 1, 4e6))
   r <- judge_acceptance(node_with(record_of(
     rep(0.01, 16), c(shells, list(process("collectd", 8, 48e7, 48, 1e7, period_ns = 1e9))),
@@ -183,6 +187,7 @@ test_that("processes that come and go are one row; monitors are agents", {
 })
 
 test_that("without the privilege the accounts say who, and a launch without a record says so", {
+  coarse_walks()
   record <- record_of(0.01, list(taker("busy", 0.06e9, NULL, NULL)), list(), source = "proc")
   record$tasks[[1]]$longest_ns <- NULL
   r <- judge_acceptance(node_with(record))
@@ -207,6 +212,7 @@ test_that("without the privilege the accounts say who, and a launch without a re
 
 test_that(paste0("one node alone has no verdict about noise that nobody asked for: what was measured is ",
                  "printed, and how to make it one"), {
+  coarse_walks()
   burst <- record_of(rep(c(0.013, 0.015), 8), list(taker("busy", 0.96e9, 48, 20e6, 1e9)),
                      list(list(40000, 9600), list(20e6, 48)))
   first <- judge_acceptance(node_with(burst, scan_ns = 2000, scan_s = 20))
@@ -240,6 +246,7 @@ test_that(paste0("one node alone has no verdict about noise that nobody asked fo
 
 test_that(paste0("one node alone is judged by the margin that is given: quiet enough, not, or how much ",
                  "longer it takes"), {
+  coarse_walks()
   quiet <- judge_acceptance(node_with(quiet_record(), scan_ns = 2000, scan_s = 20), margin = five)
   expect_identical(c(quiet$verdict, quiet$judged), c("pass", "noise"))
   expect_match(quiet$answer, "^PASS on 1 node")
@@ -289,6 +296,7 @@ test_that(paste0("one node alone is judged by the margin that is given: quiet en
 })
 
 test_that("what has no end is words in text, JSON, lines, OpenMetrics and a node's file", {
+  coarse_walks()
   # bursts that leave no time
   all <- judge_acceptance(node_with(quiet_record(), scan_ns = 1e7, per_s = 100), margin = five)
   expect_identical(all$verdict, "fail")
@@ -305,6 +313,7 @@ test_that("what has no end is words in text, JSON, lines, OpenMetrics and a node
 })
 
 test_that("a record that sees no bursts, and none at all, pass nothing", {
+  coarse_walks()
   proc <- quiet_record()
   proc[c("source", "source_reason", "cpu_activity_lengths",
          "block_activities")] <- list("proc", "cpu: not allowed", list(), NULL)
@@ -320,6 +329,7 @@ test_that("a record that sees no bursts, and none at all, pass nothing", {
 
 test_that(paste0("tasks that cannot be seen pass nothing: neither a margin nor a limit, and how much they ",
                  "used is printed"), {
+  coarse_walks()
   account <- function(percent, blind = NULL) {
     list(unaccounted_percent = percent, resolution_percent = 0.05, blind = blind)
   }
@@ -367,6 +377,7 @@ test_that(paste0("tasks that cannot be seen pass nothing: neither a margin nor a
 })
 
 test_that("against a reference only what nobody was seen to use beyond the reference's own counts", {
+  coarse_walks()
   known <- function(percent, launches = 1) {
     a <- simulated_acceptance(nodes = 1, launches = launches)
     a$others <- do.call(c, lapply(names(a$launches), function(launch) {
@@ -398,6 +409,7 @@ test_that("against a reference only what nobody was seen to use beyond the refer
 
 test_that(paste0("a burst of seconds once in minutes, which no scan saw and no record could, is in what the ",
                  "ranks waited, and is not passed"), {
+  coarse_walks()
   # without privileges: 60 checks of 1 s, in each of which two ranks waited `each_s`, and one of 0.7 s
   with_waits <- function(each_s, burst_s) {
     a <- node_with(NULL, scan_ns = 2000, scan_s = 20, reason = "noiselab-record cannot be run")
