@@ -6,12 +6,13 @@
 # where each meets so many bursts that all are alike; `circuits`: of a period that was declared;
 # `saturated`: bursts that hit a step, from which on all steps are alike; `most_nodes`: beyond them the walk
 # would not fit into memory; `most_common`: of nodes that are hit together so many are walked; `most_load`:
-# above it bursts at any time are not; `most_own`: above it nodes that are hit together have the same costs,
+# above it bursts at any time are not; `dense`: bursts in a step of a node, beyond which it is no dearer (as in
+# src/walk.c); `most_own`: above it nodes that are hit together have the same costs,
 # or some would have no time.
 project_walk <- list(events = 8e5, end_events = 2.5e5, least_steps = 40, some_steps = 16, few_steps = 6,
                      steps = 400, circuits = 8, draws = c(4, 1000), usual_draws = 32, saturated = 40,
                      most_common = 4096, most_nodes = 2^21, events_per_node = 0.3, few_nodes = 2000,
-                     most_load = 0.9, most_own = 0.5)
+                     most_load = 0.9, most_own = 0.5, dense = 10)
 
 # A train without times: bursts of these costs, so often each, at any time.
 random_train <- function(noise) {
@@ -37,7 +38,10 @@ walk_train <- function(train, n, work_s, events, range_s = -1, own_costs = FALSE
   fixed <- project_walk
   # (few nodes fit into the caches, and take a third of the time)
   if (n < fixed$few_nodes) events <- 3 * events
-  per_step <- n * train$bursts_hz * work_s
+  is_dense <- train$rate_hz == 0 && !own_costs && train$bursts_hz * work_s > fixed$dense &&
+    all(train$cpu == 0)
+  events_in <- function(stretch) n * if (is_dense) fixed$dense else train$bursts_hz * work_s * stretch
+  per_step <- events_in(1)
   if (n > min(fixed$most_nodes, 2 * events) || per_step * fixed$few_steps > events) return(NULL)
   # (draws are four at least)
   affordable <- max(events / (5 * per_step), min(fixed$some_steps, events / per_step))
@@ -48,7 +52,7 @@ walk_train <- function(train, n, work_s, events, range_s = -1, own_costs = FALSE
   pilot <- walk(2, ceiling(least / 4), ceiling(least / 4), 2 * events)
   if (anyNA(pilot)) return(NULL)
   stretch <- 1 + mean(pilot)
-  per_step <- per_step * stretch
+  per_step <- events_in(stretch)
   span_s <- 0
   if (isTRUE(train$is_period)) {
     # Whole periods, or what is left of one would count for as much as a whole.

@@ -9,6 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Bursts in a step, from which on the time between them is walked by: a step of a node is then as dear as so
+ * many. */
+static const double dense = 10;
+
 enum { FOR_RECORD, FOR_OFFSET, FOR_JITTER, FOR_COSTS, FOR_GAP, FOR_COST, USES };
 
 /* What is recorded: records of nodes, one after the other, each with its bursts in the order of their starts.
@@ -21,6 +25,9 @@ struct train {
     const double *start, *cost; /* s from the record's begin; s on the CPU */
     const int *cpu;             /* from 0 up to cpus - 1 */
     int cpus;
+    /* of one CPU that a step finds taken again and again (NULL: others), s from the record's begin: when each
+     * burst is over, how long the CPU has been free when it begins, and what those before it cost */
+    double *end, *free, *lost;
     /* where nothing but lengths is known, records is 0: bursts at any time, `rate` per s and node; `cost`,
      * ascending, up to which the share `share` of them lie, `costs` in all */
     double rate;
@@ -80,6 +87,16 @@ static int lower(const double *value, int n, double x) {
             n = half;
     }
     return low;
+}
+
+/* From `at` on the first of n ascending values that is not below x, where that is likely near. */
+static int ahead_to(const double *value, int n, int at, double x) {
+    for (int step = 1; at < n && value[at] < x; step *= 2) {
+        int next = step < n - at ? at + step : n;
+        if (next == n || value[next] >= x) return at + 1 + lower(value + at + 1, next - at - 1, x);
+        at = next;
+    }
+    return at;
 }
 
 /* Start and end of the recorded burst that `node` is at. */
@@ -181,17 +198,57 @@ static double work_of_node(struct walker *w, struct node *node, uint64_t number,
     return last;
 }
 
+/* To the first burst that is not over at t. */
+static void pass_bursts(const struct walker *w, struct node *node, double t) {
+    const struct train *train = w->train;
+    int first = train->first[node->record], n = train->first[node->record + 1] - first;
+    int at = (int)node->at;
+    while ((at = ahead_to(train->end + first, n, at, t - node->base)) == n) {
+        node->base += train->length[node->record];
+        at = 0;
+    }
+    node->at = (uint32_t)at;
+    place(w, node);
+}
+
+/* `work_of_node()` by the time that its only CPU is free, whatever the number of bursts in it. */
+static double free_work_of_node(struct walker *w, struct node *node, double t) {
+    const struct train *train = w->train;
+    int first = train->first[node->record], n = train->first[node->record + 1] - first;
+    const double *begun = train->free + first, *lost = train->lost + first;
+    double length = train->length[node->record];
+    double all = length - lost[n - 1] - train->cost[first + n - 1];
+    int at = (int)node->at;
+    double passed = t - node->base - lost[at], until = (passed < begun[at] ? passed : begun[at]) + w->job->work;
+    w->events += dense;
+    while ((at = ahead_to(begun, n, at, until)) == n) {
+        double rounds = floor(until / all);
+        if (rounds < 1) rounds = 1;
+        until -= rounds * all;
+        node->base += rounds * length;
+        at = 0;
+    }
+    node->at = (uint32_t)at;
+    place(w, node);
+    return node->base + until + lost[at];
+}
+
 /* When the step ends that begins at t, for the last node. */
 static double step_from(struct walker *w, double t) {
     struct event *heap = w->heap;
     double undisturbed = t + w->job->work, end = undisturbed;
     while (heap[0].start < undisturbed && w->events <= w->job->most) {
         struct node *node = &w->node[heap[0].node];
-        while (node->end <= t) {
-            next_burst(w, node, heap[0].node);
-            w->events++;
-        }
-        double done = node->start < undisturbed ? work_of_node(w, node, heap[0].node, t) : undisturbed;
+        if (w->train->free)
+            pass_bursts(w, node, t);
+        else
+            while (node->end <= t) {
+                next_burst(w, node, heap[0].node);
+                w->events++;
+            }
+        double done = undisturbed;
+        if (node->start < undisturbed)
+            done = w->train->free ? free_work_of_node(w, node, t) : work_of_node(w, node, heap[0].node, t);
         if (done > end) end = done;
         heap[0].start = node->start > done ? node->start : done;
         sift_down(heap, w->job->nodes, 0);
@@ -246,6 +303,42 @@ static void walk_draw(struct walker *w, double *halves) {
     }
 }
 
+static int is_dense(const struct train *train, double work) {
+    double seconds = 0;
+    for (int i = 0; i < train->records; i++)
+        seconds += train->length[i];
+    return train->first[train->records] * work > dense * seconds;
+}
+
+/* Bursts of one CPU one behind the other, across the end of their record, too, and the time between them.
+ * `start`: of as many; the other three are in one piece of memory, `end` first. Returns -1: no memory. */
+static int free_times(struct train *train, double *start) {
+    size_t n = (size_t)train->first[train->records];
+    double *memory = malloc(3 * n * sizeof(double));
+    if (!memory) return -1;
+    train->end = memory;
+    train->free = memory + n;
+    train->lost = memory + 2 * n;
+    for (int record = 0; record < train->records; record++) {
+        int begin = train->first[record], end = train->first[record + 1];
+        double busy = 0;
+        for (int round = 0; round < 2; round++, busy -= train->length[record])
+            for (int i = begin; i < end; i++) {
+                if (start[i] < busy) start[i] = busy;
+                busy = start[i] + train->cost[i];
+            }
+        double lost = 0;
+        for (int i = begin; i < end; i++) {
+            train->end[i] = start[i] + train->cost[i];
+            train->lost[i] = lost;
+            train->free[i] = start[i] - lost;
+            lost += train->cost[i];
+        }
+    }
+    train->start = start;
+    return 0;
+}
+
 /* A matrix: slowdowns, a share, in both halves of a walk, a column for each draw. first, length_s, share,
  * start_s, cost_s, cpu: as in struct train; rate_hz: 0 where there are records; job: nodes, work and range in
  * s, own costs, steps to warm up, steps of a half, most events of a draw, s of a half (0: by steps); draws:
@@ -275,7 +368,12 @@ SEXP walk(SEXP first, SEXP length_s, SEXP share, SEXP start_s, SEXP cost_s, SEXP
                       .most = form[6],
                       .span = form[7],
                       .seed = (uint64_t)asReal(seed)};
-    int begin = INTEGER(draws)[0], count = INTEGER(draws)[1], failed = 0;
+    int begin = INTEGER(draws)[0], count = INTEGER(draws)[1], failed = 0, kept = 1;
+    if (train.records > 0 && train.cpus == 1 && !job.own_costs && is_dense(&train, job.work)) {
+        SEXP own = PROTECT(duplicate(start_s));
+        kept++;
+        failed = free_times(&train, REAL(own));
+    }
     SEXP result = PROTECT(allocMatrix(REALSXP, 2, count));
     double *value = REAL(result);
 #ifdef _OPENMP
@@ -299,7 +397,8 @@ SEXP walk(SEXP first, SEXP length_s, SEXP share, SEXP start_s, SEXP cost_s, SEXP
         free(walker.done);
         free(walker.marked);
     }
-    UNPROTECT(1);
+    free(train.end);
+    UNPROTECT(kept);
     if (failed) error("no memory for %.0f nodes", form[0]);
     return result;
 }

@@ -136,3 +136,30 @@ test_that("an interval holds what parts of a record put in doubt, and bursts in 
   scattered <- vapply(1:20, function(i) sum(scattered_train(even$records, i)$cost_s), 0)
   expect_equal(mean(scattered), 3, tolerance = 0.02)
 })
+
+test_that("a step that meets many bursts of a node is walked by the time between them, as burst by burst", {
+  costs <- with_seed(10, stats::rexp(1200, 1e3))
+  queue <- queue_bursts(data.frame(record = 1, cpu = 0, start_s = any_time(400, 3, 10),
+                                   stop_s = any_time(400, 3, 10) + costs))
+  record <- node_train("record", transform(queue, stop_s = start_s + cost_s),
+                       data.frame(node = 1, seconds = max(queue$start_s + queue$cost_s) + 1e-3))
+  # With a CPU more, on which next to nothing is lost, it goes burst by burst.
+  one_by_one <- record$records
+  one_by_one$start_s <- c(one_by_one$start_s, one_by_one$length_s)
+  one_by_one$cost_s <- c(one_by_one$cost_s, 1e-12)
+  one_by_one$cpu <- c(one_by_one$cpu, 1L)
+  one_by_one$first <- c(0L, length(one_by_one$cpu))
+  for (work_s in c(0.03, 0.1, 7)) {
+    walk <- function(train, n) walk_halves(train, n, work_s, 6, 10, 40)
+    expect_equal(walk(record$records, 16), walk(one_by_one, 16), tolerance = 1e-5)
+  }
+  # Whole rounds of a record: what is lost of it is lost of each.
+  open_s <- record$watched_s - sum(queue$cost_s)
+  expect_equal(as.vector(walk_halves(record$records, 3, 5 * open_s, 4, 2, 3)),
+               rep(sum(queue$cost_s) / open_s, 8), tolerance = 1e-9)
+  # Bursts of a record drawn anew may reach into the next one, which then comes later.
+  over <- record$records
+  over$start_s <- c(0.05, 0.02 + over$start_s[-1])
+  expect_equal(walk_halves(over, 1, 4 * open_s, 1, 0, 2), matrix(sum(queue$cost_s) / open_s, 2, 1),
+               tolerance = 0.05)
+})
