@@ -110,23 +110,12 @@ judge_scale <- function(host, noises, asked, alpha, blind = NA_character_) {
   row
 }
 
-# An upper end below the margin holds only if it does so with rarer and longer bursts, too, where the record
-# does not tell their lengths.
+# `high`: with bursts that the record does not exclude.
 scale_cell <- function(noise, asked, alpha) {
   if (is.na(noise$rate_hz)) return(list(value = Inf, low = Inf, high = Inf, reason = NA_character_))
-  cell <- function(noise) {
-    project_cell(noise, asked$nodes, asked$every_s, "independent", alpha, unseen_s = asked$unseen_s,
-                 effort = 0.3)
-  }
-  got <- cell(noise)
-  if (isTRUE(100 * got$high < asked$percent)) {
-    cautious <- cautious_noise(noise)
-    if (!is.null(cautious) && !isTRUE(100 * cell(cautious)$high < asked$percent)) {
-      got$high <- NA_real_
-      got$reason <- sprintf("at least: rarer bursts of up to %s may cost more", format_time(asked$unseen_s))
-    }
-  }
-  list(value = 100 * got$value, low = 100 * got$low, high = 100 * got$high, reason = got$reason)
+  got <- project_cell(noise, asked$nodes, asked$every_s, "independent", alpha, unseen_s = asked$unseen_s,
+                      effort = 0.3)
+  list(value = 100 * got$value, low = 100 * got$low, high = 100 * got$bound, reason = got$reason)
 }
 
 # By `unseen=` in the margin a user says how long a burst can be at most: said where that would decide.

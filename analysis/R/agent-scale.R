@@ -114,18 +114,20 @@ scale_margin_answer <- function(report) {
   )
 }
 
-# Percent, with bounds of confidence 1 - `alpha`: `unseen_high` with bursts that the record does not
-# exclude; NA: above the margin of `request`.
+# Percent, with bounds of confidence 1 - `alpha`: `high` of bursts like those recorded, `unseen_high` with
+# bursts that the record does not exclude; NA: above the margin of `request`.
 size_figures <- function(noise, request, alpha) {
   cell <- project_cell(noise, request$nodes, request$every_s, "independent", alpha,
-                       unseen_s = request$unseen_s)
+                       unseen_s = request$unseen_s, recorded = TRUE)
   row <- data.frame(nodes = request$nodes, every_ns = 1e9 * request$every_s,
-                    slowdown_percent = 100 * cell$value, ci_high = 100 * cell$high)
+                    slowdown_percent = 100 * cell$value, ci_high = 100 * cell$high,
+                    bound_percent = 100 * cell$bound, ci_high_recorded = 100 * cell$recorded)
   unseen <- unseen_bursts(
     noise, row, list(alpha = alpha, unseen_s = request$unseen_s, seed = 1, margin = request$percent)
   )
-  list(percent = 100 * cell$value, low = 100 * cell$low, high = 100 * cell$high,
-       unseen_high = if (is.null(unseen)) 100 * cell$high else unseen$high_percent)
+  high <- if (is.na(row$ci_high_recorded)) row$ci_high else row$ci_high_recorded
+  list(percent = 100 * cell$value, low = 100 * cell$low, high = high,
+       unseen_high = if (is.null(unseen)) high else unseen$high_percent)
 }
 
 # Between two samples, where their interval is known, else between bursts, s: the same bursts, so many times

@@ -297,16 +297,11 @@ noise_with_behalf <- function(campaign, level, told_s, alpha) {
 
 make_projection <- function(noise, request) {
   parted <- parted_noise(noise)
-  project <- function(noise, phases) {
-    project_noise(noise, request$nodes, request$every_s, request$alpha, request$spread_s, request$wander,
-                  request$seed, request$pattern, phases, request$unseen_s)
-  }
-  rows <- project(parted, c("independent", "common"))
+  rows <- project_noise(parted, request$nodes, request$every_s, request$alpha, request$spread_s,
+                        request$wander, request$seed, request$pattern, unseen_s = request$unseen_s)
   asked <- rows[rows$phase == "independent", ]
   margin <- request$margin
-  answer <- if (!is.null(margin)) {
-    passes_unseen(project_margin(asked, margin), noise, margin, function(noise) project(noise, "independent"))
-  }
+  answer <- if (!is.null(margin)) project_margin(asked, margin)
   shortest <- function(phase) {
     shortest_period(noise, request$nodes, request$every_s, margin / 100, phase, request$alpha,
                     request$spread_s, request$wander, request$seed, request$unseen_s)
@@ -319,8 +314,8 @@ make_projection <- function(noise, request) {
     request = request,
     rows = rows,
     headline = headline,
-    margin_answer = if (identical(answer, "unseen")) "inconclusive" else answer,
-    unseen_decides = identical(answer, "unseen"),
+    margin_answer = answer,
+    unseen_decides = identical(answer, "inconclusive") && recorded_below(asked, margin),
     common_answer = if (!is.null(margin)) {
       project_margin(rows[rows$phase == "common", ], margin)
     },

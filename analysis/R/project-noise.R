@@ -744,10 +744,10 @@ noise_bound <- function(noise, upper, alpha, demand, seed = 1, unseen_s = usual_
   )
   rates <- got$times / noise$watched_s
   if (upper) {
-    beyond <- if (tail_known(noise, demand$nodes)) {
-      costs_beyond(noise$tail, max(noise$costs_s))
-    } else {
+    beyond <- if (rests_on_unseen(noise, demand$nodes)) {
       max(unseen_s, noise$costs_s)
+    } else {
+      costs_beyond(noise$tail, max(noise$costs_s))
     }
     rates <- cbind(matrix(got$more / noise$watched_s / length(beyond), draws, length(beyond)), rates)
     cost_s <- c(rev(beyond), cost_s)

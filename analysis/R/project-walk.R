@@ -6,9 +6,9 @@
 # where each meets so many bursts that all are alike; `circuits`: of a period that was declared;
 # `saturated`: bursts that hit a step, from which on all steps are alike; `most_nodes`: beyond them the walk
 # would not fit into memory; `most_common`: of nodes that are hit together so many are walked; `most_load`:
-# above it bursts at any time are not; `dense`: bursts in a step of a node, beyond which it is no dearer (as in
-# src/walk.c); `most_own`: above it nodes that are hit together have the same costs,
-# or some would have no time.
+# above it bursts at any time are not; `dense`: bursts of a node in a step, beyond which it is no dearer (as
+# in src/walk.c); `most_own`: above it nodes that are hit together have the same costs, or some would have no
+# time.
 project_walk <- list(events = 8e5, end_events = 2.5e5, least_steps = 40, some_steps = 16, few_steps = 6,
                      steps = 400, circuits = 8, draws = c(4, 1000), usual_draws = 32, saturated = 40,
                      most_common = 4096, most_nodes = 2^21, events_per_node = 0.3, few_nodes = 2000,

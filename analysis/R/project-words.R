@@ -5,9 +5,16 @@ at_least <- function(rows) !is.na(rows$reason)
 projected_words <- function(row) {
   percent <- function(x) format_effect(x, FALSE)
   if (is.na(row$slowdown_percent)) return("more than the record can say: bursts leave no time to work")
-  if (at_least(row)) return(sprintf("at least %s %%", percent(row$ci_low)))
+  recorded <- if (!is.na(row$ci_high_recorded)) {
+    sprintf("at most %s if no burst costs more than those recorded", percent(row$ci_high_recorded))
+  }
+  if (at_least(row)) {
+    recorded <- if (is.null(recorded)) "" else paste0(" (", recorded, ")")
+    return(paste0("at least ", percent(row$ci_low), " %", recorded))
+  }
   if (percent(row$ci_low) == percent(row$ci_high)) return(paste(percent(row$slowdown_percent), "%"))
-  sprintf("%s %% (%s to %s)", percent(row$slowdown_percent), percent(row$ci_low), percent(row$ci_high))
+  sprintf("%s %% (%s)", percent(row$slowdown_percent),
+          paste(c(paste(percent(row$ci_low), "to", percent(row$ci_high)), recorded), collapse = "; "))
 }
 
 count_words <- function(n) format(n, big.mark = ",", scientific = FALSE, trim = TRUE)
@@ -37,21 +44,13 @@ projection_sentences <- function(projection) {
     slows <- paste("If bursts hit nodes independently,", sub("^(A|What) ", "\\L\\1 ", slows, perl = TRUE))
   }
   c(
-    sprintf("%s by %s%s%s.", slows, projected_words(row),
-            if (is.null(further)) bounded_words(row, noise) else paste0("; ", further),
-            alike_words(rows, noise)),
+    sprintf("%s by %s%s.", slows, projected_words(row),
+            if (is.null(further)) bounded_words(row, noise) else paste0("; ", further)),
     margin_size_words(projection),
     margin_projected_words(projection),
     vapply(seq_len(NROW(projection$reserve)),
            function(i) reserve_words(projection$reserve[i, ], projection$request), "")
   )
-}
-
-# An interval of many nodes is of bursts like those recorded, where these, or the costliest of them, are all
-# alike: one burst in a record that cost more would have told another tale.
-alike_words <- function(rows, noise) {
-  if (is.null(cautious_noise(noise)) || !any(rows$nodes > 1 & !at_least(rows))) return("")
-  sprintf(", if none costs more than those recorded (%s)", format_time(signif(max(noise$costs_s), 2)))
 }
 
 bounded_words <- function(row, noise) {

@@ -13,27 +13,33 @@ project_noise <- function(noise, nodes, every_s, alpha = 0.02, spread_s = 0, wan
   bind_rows(lapply(seq_len(nrow(cells)), function(i) {
     cell <- cells[i, ]
     got <- project_cell(noise, cell$nodes, cell$every_s, cell$phase, alpha, spread_s, wander, seed, pattern,
-                        unseen_s, effort)
+                        unseen_s, effort, recorded = TRUE)
     # without end: no number
     percent <- function(x) if (is.finite(x)) 100 * x else NA_real_
     data.frame(nodes = cell$nodes, every_ns = round(cell$every_s * 1e9), phase = cell$phase,
                slowdown_percent = percent(got$value), ci_low = percent(got$low), ci_high = 100 * got$high,
-               limit_percent = 100 * got$limit, method = got$method, reason = got$reason)
+               limit_percent = 100 * got$limit, method = got$method, reason = got$reason,
+               bound_percent = 100 * got$bound, ci_high_recorded = 100 * got$recorded)
   }))
 }
 
 # What a train costs: `value`, `low`, `high` (shares; NA: no upper end), `reason` ("at least: ..." where
-# there is none), `method`, `limit`. The interval joins, as independent errors of the logarithm, the draws
-# of the phases, what is not known of the bursts (`noise_bound()`), of their cost (`scale`), and of the
-# figure itself (`se`). `effort`: so many of the usual events are walked.
+# there is none), `method`, `limit`. `bound`: what it is below if no burst is longer than `unseen_s`, also
+# where that lies too far away to be the end of an interval; `recorded`: the upper end if none costs more
+# than those recorded, where these do not tell what is beyond (else NA; only where it is asked for). The
+# interval joins, as independent errors of the logarithm, the draws of the phases, what is not known of the
+# bursts (`noise_bound()`), of their cost (`scale`), and of the figure itself (`se`). `effort`: so many of
+# the usual events are walked.
 project_cell <- function(noise, n, work_s, phase, alpha = 0.02, spread_s = 0, wander = FALSE, seed = 1,
-                         pattern = NULL, unseen_s = usual_unseen_s, effort = 1) {
+                         pattern = NULL, unseen_s = usual_unseen_s, effort = 1, recorded = FALSE) {
   middle <- phase_slowdown(noise, n, work_s, phase, alpha, spread_s, wander, seed, pattern, effort)
   # a grid without room, or a walk without end
   if (is.na(middle$value)) middle[c("value", "low", "high")] <- Inf
   answer <- c(
     middle,
     list(
+      bound = middle$high,
+      recorded = NA_real_,
       limit = if (phase == "independent" && is.null(pattern)) {
         slowdown_limit(noise, work_s)
       } else {
@@ -44,44 +50,52 @@ project_cell <- function(noise, n, work_s, phase, alpha = 0.02, spread_s = 0, wa
   )
   if (is.infinite(middle$value)) {
     answer$reason <- "at least: bursts as frequent and as costly as these leave no time to work"
-    answer[c("low", "high")] <- c(Inf, NA_real_)
+    answer[c("low", "high", "bound")] <- c(Inf, NA_real_, NA_real_)
     return(answer)
   }
   if (is.infinite(middle$high)) {
-    answer[c("high", "reason")] <- list(NA_real_, "at least: of one draw nothing follows for the next")
+    answer[c("high", "bound", "reason")] <- list(NA_real_, NA_real_,
+                                                 "at least: of one draw nothing follows for the next")
   }
   if (!is.finite(noise$watched_s) || middle$value <= 0) return(answer)
-  ends <- record_ends(noise, n, work_s, phase, alpha, middle$value, seed, unseen_s, effort)
-  join <- function(ends) {
-    exp(
-      c(-1, 1) *
-        sqrt(colSums(
-          rbind(pmax(0, c(-1, 1) * log(c(middle$low, middle$high) / middle$value)),
-                pmax(0, c(-1, 1) * log(ends)))^2
-        ))
-    )
+  ends <- record_ends(noise, n, work_s, phase, alpha, middle$value, seed, unseen_s, effort, recorded)
+  answer$low <- middle$value * joined_ends(c(middle$low / middle$value, ends$low), -1)
+  upper <- function(end) {
+    high <- middle$value * joined_ends(c(middle$high / middle$value, end), 1)
+    if (is.finite(high)) high else NA_real_
   }
-  joined <- middle$value * join(c(ends$low, ends$high))
-  answer$low <- joined[1]
-  answer$high <- if (is.finite(joined[2])) joined[2] else NA_real_
+  answer$bound <- upper(ends$high)
+  answer$recorded <- upper(ends$recorded)
   if (is.na(answer$reason)) answer$reason <- ends$reason
-  if (is.na(answer$reason) && is.na(answer$high)) {
+  if (is.na(answer$reason) && is.na(answer$bound)) {
     answer$reason <- "at least: bursts as frequent and as costly as the record allows leave no time to work"
   }
-  if (!is.na(answer$reason)) answer$high <- NA_real_
   # Many nodes do not cost less than one, of which bursts never seen may be most.
-  if (n > 1 && !is.na(answer$high) && phase == "independent" && is_one_rank(noise) && !tail_known(noise, 1)) {
-    answer$high <- max(
-      answer$high,
+  if (
+    n > 1 && !is.na(answer$bound) && phase == "independent" && is_one_rank(noise) && rests_on_unseen(noise, 1)
+  ) {
+    answer$bound <- max(
+      answer$bound,
       project_cell(noise, 1, work_s, phase, alpha, seed = seed, unseen_s = unseen_s, effort = effort)$high
     )
   }
+  answer$high <- if (is.na(answer$reason)) answer$bound else NA_real_
   answer
 }
 
+# Factors above 1 (`sign` 1), or below, as independent errors of the logarithm.
+joined_ends <- function(ends, sign) exp(sign * sqrt(sum(pmax(0, sign * log(ends))^2)))
+
+# What a bound costs over what the record does. Where one of them is without end nothing is excluded on its
+# side.
+size_change <- function(cost, centre, upper) {
+  if (is.finite(centre) && (upper || is.finite(cost))) cost / centre else if (upper) Inf else 0
+}
+
 # The slowdown of what the record just allows, over that of what it holds, at both ends. `reason`: why there
-# is no upper end.
-record_ends <- function(noise, n, work_s, phase, alpha, slowdown, seed, unseen_s, effort) {
+# is no upper end, or why `high` is none. `recorded`: where it is asked for, and no burst costs more than
+# those recorded.
+record_ends <- function(noise, n, work_s, phase, alpha, slowdown, seed, unseen_s, effort, recorded = FALSE) {
   demand <- list(nodes = n, work_s = work_s, phase = phase, stretch = slowdown, units = noise$units)
   # Where bursts leave hardly any time, waits grow without end: as on one node then.
   cost <- if (noise_load(noise) / noise$units > project_walk$most_load) function(noise) {
@@ -89,41 +103,50 @@ record_ends <- function(noise, n, work_s, phase, alpha, slowdown, seed, unseen_s
     if (load < 1) slowdown_alone(load) else Inf
   } else function(noise) slowdown_at_any_time(noise, n, work_s, phase, seed, effort)
   centre <- cost(noise)
-  ratio <- function(bound) if (is.finite(centre)) cost(bound) / centre else 0
   # Steps that a record happens to have many of, or few, are as uncertain as its blocks are unlike.
   blocks <- if (phase == "independent") unlike_blocks(noise, n, work_s, alpha, seed, effort)
   # Of too few bursts for blocks, and of nodes that differ, also in costs, both ways are looked at; and
   # which rare bursts of a node meet in one step is not in the record of random ones.
   meet_by_chance <- phase == "independent" && isTRUE(noise$is_random) &&
     noise_load(noise) < project_design$much && is.finite(centre)
-  ends_of <- function(bound) {
+  ends_of <- function(bound, upper) {
+    ratio <- function(bound) size_change(cost(bound), centre, upper)
     by_record <- if (phase == "independent") {
       as_many_nodes(noise, bound, n, work_s, slowdown, ratio, seed, effort)
     }
     if (is.null(blocks) || noise$nodes_sd > 0) by_record <- c(by_record, ratio(bound))
     c(by_record, if (meet_by_chance) cost(bound) / slowdown)
   }
-  low <- min(ends_of(noise_bound(noise, FALSE, alpha, demand, seed)))
+  scaled <- function(i) {
+    if (noise$scale[i] == 1) return(1)
+    size_change(cost(noise_scaled(noise, noise$scale[i])), centre, i == 2)
+  }
+  low <- min(ends_of(noise_bound(noise, FALSE, alpha, demand, seed), FALSE), 1 / blocks)
+  low <- joined_ends(c(low, scaled(1)), -1)
+  upper <- function(unseen_s) {
+    bound <- noise_bound(noise, TRUE, alpha, demand, seed, unseen_s)
+    joined_ends(c(max(ends_of(bound, TRUE), blocks), scaled(2)), 1)
+  }
   lacks <- not_carried(noise, n, work_s, alpha)
   if (is.null(lacks) && is.infinite(noise$scale[2])) lacks <- "at least: what a burst costs has no upper end"
-  high <- if (is.null(lacks)) max(ends_of(noise_bound(noise, TRUE, alpha, demand, seed, unseen_s))) else Inf
-  scaled <- function(i) if (noise$scale[i] == 1) 1 else ratio(noise_scaled(noise, noise$scale[i]))
-  join <- function(ends, sign) exp(sign * sqrt(sum(pmax(0, sign * log(ends))^2)))
-  high <- join(c(max(high, blocks), if (is.null(lacks)) scaled(2)), 1)
-  low <- join(c(min(low, 1 / blocks), scaled(1)), -1)
+  if (!is.null(lacks)) return(list(low = low, high = Inf, reason = lacks, recorded = NA_real_))
+  high <- upper(unseen_s)
+  rests <- rests_on_unseen(noise, n)
   # Of costs beyond those seen nothing is known: where what may have been missed decides, there is no end.
   # One node is bounded by it: bursts of `unseen_s`, as often as the record does not exclude, take no more
   # than that of its time.
-  if (
-    n > 1 && is.null(lacks) && !isTRUE(noise$cautious) && !tail_known(noise, n) &&
-      high > min(low^-project_design$most_uneven, project_design$most_open)
-  ) {
-    lacks <- sprintf(
-      "at least: bursts longer than those recorded, rarer than one in %s of a node, are not excluded",
-      format_span(noise$watched_s / -log(alpha / 2), 3)
-    )
-  }
-  list(low = low, high = if (is.null(lacks)) high else Inf, reason = lacks %||% NA_character_)
+  is_far <- n > 1 && rests && high > min(low^-project_design$most_uneven, project_design$most_open)
+  list(
+    low = low,
+    high = high,
+    reason = if (is_far) {
+      sprintf("at least: bursts longer than those recorded, rarer than one in %s of a node, are not excluded",
+              format_span(noise$watched_s / -log(alpha / 2), 3))
+    } else {
+      NA_character_
+    },
+    recorded = if (recorded && rests) upper(0) else NA_real_
+  )
 }
 
 # The slowdown of these rates over that of the record. So many times as many bursts are those of so many
@@ -244,27 +267,15 @@ parted_noise <- function(noise) {
   noise
 }
 
-# Bursts that are all alike tell the largest of what many nodes meet; of one node those never seen may be
-# most of it, as where the costliest differ too much for the shape of their tail.
-tail_known <- function(noise, n) noise$tail$known && (n > 1 || !isTRUE(noise$tail$alike) && !noise$tail$heavy)
-
-# Of bursts that are all alike, or the costliest of which are, an interval is of bursts like them; who
-# promises something of many nodes goes by those never seen as well, of any length up to `unseen_s`. NULL:
-# the tail says how long they are.
-cautious_noise <- function(noise) {
-  if (!is.finite(noise$watched_s) || !noise$tail$known || !is.na(noise$tail$shape)) return(NULL)
-  noise$tail$known <- FALSE
-  noise$cautious <- TRUE
-  noise
-}
+# Do the costs recorded not tell those beyond the longest? Then an upper end goes by bursts of `unseen_s` that
+# were never seen. Of one node these may be most, as where the costliest differ too much for the shape of
+# their tail.
+rests_on_unseen <- function(noise, n) !noise$tail$known || n == 1 && noise$tail$heavy
 
 # The longest burst that an upper end of this record allows for, s, where it goes by one that was never
 # seen; NULL: it does not, because the costs recorded tell those beyond.
 rests_on_unseen_s <- function(noise, unseen_s) {
-  tail <- noise$tail
-  if (is.finite(noise$watched_s) && (!tail$known || is.na(tail$shape) || tail$heavy)) {
-    max(unseen_s, noise$costs_s)
-  }
+  if (is.finite(noise$watched_s) && rests_on_unseen(noise, 1)) max(unseen_s, noise$costs_s)
 }
 
 # Why the record does not carry that size: a burst that comes once in n * work_s of a node must have been
@@ -446,51 +457,37 @@ unseen_bursts <- function(noise, row, request) {
   cost <- function(noise) {
     slowdown_at_any_time(noise, row$nodes, row$every_ns / 1e9, "independent", request$seed)
   }
-  seen <- if (is.na(row$ci_high)) row$slowdown_percent else row$ci_high
-  high <- seen * cost(noise_with_unseen(noise, request$unseen_s, request$alpha)) / cost(noise)
+  seen <- c(stats::na.omit(c(row$ci_high_recorded, row$ci_high)), row$slowdown_percent)[1]
+  high <- if (rests_on_unseen(noise, row$nodes) && !is.na(row$bound_percent)) {
+    row$bound_percent
+  } else {
+    seen * cost(noise_with_unseen(noise, request$unseen_s, request$alpha)) / cost(noise)
+  }
   list(longest_s = request$unseen_s,
        high_percent = if (isTRUE(high <= max(margin, 2 * seen))) high else NA_real_,
        watch_s = -log(request$alpha / 2) * row$nodes * request$unseen_s / (margin / 100))
-}
-
-# For other rooms: what these nodes pay, percent. `unseen_high`: with bursts of `unseen_s` that the record
-# does not exclude; NA: it says only how short the record is.
-project_at <- function(noise, nodes, every_s, alpha = 0.02, unseen_s = usual_unseen_s, seed = 1) {
-  got <- project_cell(noise, nodes, every_s, "independent", alpha, seed = seed, unseen_s = unseen_s)
-  row <- data.frame(nodes = nodes, every_ns = 1e9 * every_s, slowdown_percent = 100 * got$value,
-                    ci_high = 100 * got$high)
-  list(
-    percent = 100 * got$value,
-    low = 100 * got$low,
-    high = 100 * got$high,
-    reason = got$reason,
-    watched_s = noise$watched_s,
-    unseen_high = unseen_bursts(
-      noise, row, list(alpha = alpha, unseen_s = unseen_s, seed = seed)
-    )$high_percent %||% 100 * got$high
-  )
 }
 
 # The largest number of nodes up to which the upper end stays below the margin (a share); 0: one node is
 # above it, NA: that is open, Inf: any number.
 nodes_below <- function(noise, work_s, margin, alpha = 0.02, wander = FALSE, seed = 1,
                         unseen_s = usual_unseen_s, most = 1e7) {
-  noise <- parted_noise(cautious_noise(noise) %||% noise)
+  noise <- parted_noise(noise)
   cell <- function(n) {
     project_cell(noise, n, work_s, "independent", alpha, wander = wander, seed = seed, unseen_s = unseen_s,
                  effort = 0.125)
   }
   one <- cell(1)
-  if (!isTRUE(one$high < margin)) return(if (one$low >= margin) 0 else NA_real_)
+  if (!isTRUE(one$bound < margin)) return(if (one$low >= margin) 0 else NA_real_)
   if (isTRUE(slowdown_limit(noise, work_s) < margin)) return(Inf)
   # Linear while few nodes are hit; from two sizes on as the logarithms of their ends have it, a little
   # beyond the margin.
   at <- c(1, Inf)
-  high <- c(one$high, NA)
+  high <- c(one$bound, NA)
   tried <- margin / slowdown_alone(noise_load(noise))
   for (i in 1:16) {
     tried <- clamp(floor(tried), c(at[1] + 1, min(at[2] - 1, most)))
-    got <- cell(tried)$high
+    got <- cell(tried)$bound
     is_below <- isTRUE(got < margin)
     at[if (is_below) 1 else 2] <- tried
     high[if (is_below) 1 else 2] <- got
@@ -523,7 +520,7 @@ shortest_period <- function(noise, nodes, every_s, margin, phase, alpha = 0.02, 
     rarer <- noise_rarer(noise, gap_s / mean_s)
     if (noise_load(rarer) >= 0.99) return(NA_real_)
     project_cell(rarer, max(nodes), min(every_s), phase, alpha, spread_s, wander, seed, unseen_s = unseen_s,
-                 effort = 0.1)$high
+                 effort = 0.1)$bound
   }
   ends <- c(mean(noise$costs_s), day_s)
   if (!isTRUE(high(ends[2]) < margin)) return(NA_real_)
@@ -592,14 +589,13 @@ activity_begins <- function(train, told_s = NA_real_) {
 
 project_margin <- function(rows, margin) {
   if (any(is.na(rows$slowdown_percent) | rows$ci_low > margin)) return("fail")
-  if (all(!is.na(rows$ci_high) & rows$ci_high < margin)) "pass" else "inconclusive"
+  if (all(!is.na(rows$bound_percent) & rows$bound_percent < margin)) "pass" else "inconclusive"
 }
 
-# What would pass by bursts like those recorded passes only where others that were never seen are not above
-# the margin either; else "unseen".
-passes_unseen <- function(answer, noise, margin, project) {
-  noise <- if (identical(answer, "pass")) cautious_noise(noise)
-  if (is.null(noise) || project_margin(project(noise), margin) == "pass") answer else "unseen"
+# Would it pass if no burst cost more than those recorded?
+recorded_below <- function(rows, margin) {
+  seen <- pmin(rows$bound_percent, rows$ci_high_recorded, na.rm = TRUE)
+  all(!is.na(seen) & seen < margin)
 }
 
 reserve_rows <- function(cores, ranks_per_node, row) {
@@ -827,34 +823,29 @@ tail_design <- list(share = 0.2, per_root = 3, least = 5, most_shape = 0.7, prio
 
 # The tail of costs, s, as a generalised Pareto distribution: `shape` (0 exponential, 1/a Pareto of index
 # a), `needed` (bursts that a mean over it takes), `heavy` (the shape is above what so many bursts can tell,
-# or 0.7), `known` (costs beyond the longest follow from those seen: by the shape, or, where the costliest
-# are alike, none is longer), `alike` (all are: of one node that is not enough to go by). Zhang and Stephens
-# (2009); Vehtari et al. (2024).
+# or 0.7), `known` (costs beyond the longest follow from those seen, by the shape. Where the costliest are all
+# alike there is none: a record that happens to lack longer ones looks the same). Zhang and Stephens (2009);
+# Vehtari et al. (2024).
 tail_shape <- function(costs_s) {
   n <- length(costs_s)
   m <- ceiling(min(tail_design$share * n, tail_design$per_root * sqrt(n)))
   none <- list(shape = NA_real_, scale_s = NA_real_, threshold_s = NA_real_, n = 0, needed = NA_real_,
-               heavy = FALSE, known = FALSE, alike = FALSE)
+               heavy = FALSE, known = FALSE)
   if (m < tail_design$least || m >= n) return(none)
   costs <- sort(costs_s)
-  if (costs[n] - costs[1] <= 1e-6 * costs[n]) {
-    return(utils::modifyList(none, list(known = TRUE, alike = TRUE)))
-  }
   threshold <- costs[n - m]
   over <- costs[(n - m + 1):n] - threshold
   # (what sums differ by is no cost)
   over <- over[over > 1e-6 * threshold]
-  if (length(over) == 0) return(utils::modifyList(none, list(known = TRUE)))
-  if (length(over) < tail_design$least) return(none)
   # All as far above: no number of them would give a shape.
-  if (over[length(over)] - over[1] <= 1e-6 * costs[n]) return(utils::modifyList(none, list(known = TRUE)))
+  if (length(over) < tail_design$least || over[length(over)] - over[1] <= 1e-6 * costs[n]) return(none)
   fit <- fit_generalised_pareto(over)
   if (!is.finite(fit$shape) || !is.finite(fit$scale)) return(none)
   k <- length(over)
   shape <- (fit$shape * k + tail_design$prior * tail_design$prior_shape) / (k + tail_design$prior)
   list(shape = shape, scale_s = fit$scale, threshold_s = threshold, n = k,
        needed = if (shape < 1) 10^(1 / (1 - max(0, shape))) else Inf,
-       heavy = shape > min(tail_design$most_shape, 1 - 1 / log10(n)), known = TRUE, alike = FALSE)
+       heavy = shape > min(tail_design$most_shape, 1 - 1 / log10(n)), known = TRUE)
 }
 
 # `x`: ascending, above 0. The profile likelihood of theta = -shape / scale, averaged over a grid that the

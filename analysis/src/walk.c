@@ -219,7 +219,8 @@ static double free_work_of_node(struct walker *w, struct node *node, double t) {
     double length = train->length[node->record];
     double all = length - lost[n - 1] - train->cost[first + n - 1];
     int at = (int)node->at;
-    double passed = t - node->base - lost[at], until = (passed < begun[at] ? passed : begun[at]) + w->job->work;
+    double passed = t - node->base - lost[at];
+    double until = (passed < begun[at] ? passed : begun[at]) + w->job->work;
     w->events += dense;
     while ((at = ahead_to(begun, n, at, until)) == n) {
         double rounds = floor(until / all);

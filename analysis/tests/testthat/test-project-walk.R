@@ -100,7 +100,7 @@ test_that("bursts that come more rarely cost less, and how rarely is found where
   gap_s <- interval_below(record, 50, 1e-3, 1)
   expect_gt(gap_s, 0.42)
   expect_lt(gap_s, 0.65)
-  expect_lt(project_at(noise_rarer(record, gap_s / 0.2), 50, 1e-3)$high, 1.1)
+  expect_lt(100 * project_cell(noise_rarer(record, gap_s / 0.2), 50, 1e-3, "independent")$high, 1.1)
   # Samples of two bursts each half second, as their period was told: what lies within one stays together.
   beats <- rep(0:99 * 0.5, each = 2) + c(0.1, 0.103)
   told <- node_train("told", data.frame(record = 1, start_s = beats, stop_s = beats + 1e-3),
@@ -162,4 +162,22 @@ test_that("a step that meets many bursts of a node is walked by the time between
   over$start_s <- c(0.05, 0.02 + over$start_s[-1])
   expect_equal(walk_halves(over, 1, 4 * open_s, 1, 0, 2), matrix(sum(queue$cost_s) / open_s, 2, 1),
                tolerance = 0.05)
+})
+
+test_that("what is without end at random times bounds nothing", {
+  expect_identical(c(size_change(3, 2, TRUE), size_change(Inf, 2, TRUE), size_change(Inf, Inf, TRUE)),
+                   c(1.5, Inf, Inf))
+  expect_identical(c(size_change(1, 2, FALSE), size_change(Inf, Inf, FALSE), size_change(1, Inf, FALSE)),
+                   c(0.5, 0, 0))
+  # On 2,000 nodes hit within 10 ms of each other the costliest of exponential bursts take all the time at
+  # random times: one of 8 ms each 50 ms on average, the largest of 2,000 some 66 ms.
+  at <- any_time(20, 100, 11)
+  costs <- with_seed(11, stats::rexp(2000, 125))
+  queue <- queue_bursts(data.frame(record = 1, cpu = 0, start_s = at, stop_s = at + costs))
+  record <- node_train("record", transform(queue, stop_s = start_s + cost_s),
+                       data.frame(node = 1, seconds = max(queue$start_s + queue$cost_s) + 0.1))
+  got <- project_cell(record, 2000, 1e-3, "common", spread_s = 0.01, effort = 0.1)
+  expect_true(is.finite(got$value))
+  expect_identical(c(got$low, got$high), c(0, NA))
+  expect_match(got$reason, "^at least: bursts as frequent and as costly as the record allows leave no time")
 })
