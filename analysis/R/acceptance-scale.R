@@ -110,11 +110,15 @@ judge_scale <- function(host, noises, asked, alpha, blind = NA_character_) {
   row
 }
 
-# `high`: with bursts that the record does not exclude.
+# `high`: with bursts that the record does not exclude; NA where only these may be above the margin.
 scale_cell <- function(noise, asked, alpha) {
   if (is.na(noise$rate_hz)) return(list(value = Inf, low = Inf, high = Inf, reason = NA_character_))
   got <- project_cell(noise, asked$nodes, asked$every_s, "independent", alpha, unseen_s = asked$unseen_s,
-                      effort = 0.3)
+                      effort = 0.3, recorded = TRUE)
+  if (isTRUE(100 * got$recorded < asked$percent) && !isTRUE(100 * got$bound < asked$percent)) {
+    got$bound <- NA_real_
+    got$reason <- sprintf("at least: rarer bursts of up to %s may cost more", format_time(asked$unseen_s))
+  }
   list(value = 100 * got$value, low = 100 * got$low, high = 100 * got$bound, reason = got$reason)
 }
 

@@ -9,10 +9,10 @@ project_design <- list(
   most_resampled = 2e5,     # with so many bursts at most
   much = 0.02,              # of a node's time: from there on steps that meet several of its bursts decide
   blocks = c(16, 64, 256),  # of time, for the index of dispersion
-  # times as far from the figure as the lower end an upper end may lie that rests on what was never seen,
-  # and
+  # times as far from the figure as the lower end an upper end may lie that rests on what was never seen; but
+  # up to so many times the figure in any case, and never beyond
   most_uneven = 2,
-  most_open = 4,            # so many times the figure
+  open_from = c(1.5, 4),
   # so improbable must so even counts be by chance, before they are taken for regular
   regular = 0.001,
   most_costs = 4096,

@@ -135,7 +135,7 @@ record_ends <- function(noise, n, work_s, phase, alpha, slowdown, seed, unseen_s
   # Of costs beyond those seen nothing is known: where what may have been missed decides, there is no end.
   # One node is bounded by it: bursts of `unseen_s`, as often as the record does not exclude, take no more
   # than that of its time.
-  is_far <- n > 1 && rests && high > min(low^-project_design$most_uneven, project_design$most_open)
+  is_far <- n > 1 && rests && high > clamp(low^-project_design$most_uneven, project_design$open_from)
   list(
     low = low,
     high = high,

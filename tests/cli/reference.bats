@@ -6,7 +6,8 @@ load ../helpers
 
 setup() { at_home; }
 
-# truth_is_held NODES STEP MACHINE...: of 600 s of one node the interval holds the truth, and has two ends
+# truth_is_held NODES STEP MACHINE...: of 600 s of one node the interval holds the truth, and has two ends, the
+# upper one of bursts like those recorded where the longest are all alike
 truth_is_held() {
     local nodes=$1 step=$2 reference="$BUILD/tests/reference/reference" truth
     shift 2
@@ -15,8 +16,9 @@ truth_is_held() {
     "$reference" record "$@" seconds=600 seed=7 out=.
     noiselab project --trace 7-0.trace --nodes "$nodes" --every "${step}ms" --json >answer
     jq -r --argjson truth "$truth" \
-        '.projections[] | select(.phase == "independent") | "\(.ci_low) to \(.ci_high), truth \($truth)",
-        (.ci_high != null and .ci_low <= $truth and $truth <= .ci_high)' answer | tee said
+        '.projections[] | select(.phase == "independent") | (.ci_high_recorded // .ci_high) as $high |
+        "\(.ci_low) to \($high), truth \($truth)", ($high != null and .ci_low <= $truth and $truth <= $high)' \
+        answer | tee said
     [ "$(tail -n 1 said)" = true ]
 }
 
