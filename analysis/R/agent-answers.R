@@ -526,7 +526,9 @@ percent_words <- function(x, low, high) {
   }
   reach <- (high - low) / 2
   digits <- if (!is.finite(reach) || reach <= 0) 3 else min(6, max(0, 1 - floor(log10(reach))))
-  sprintf("%.*f %% (%.*f to %.*f)", digits, x, digits, low, digits, high)
+  # nothing is "-0"
+  number <- function(x) sub("^-(0[.]?0*)$", "\\1", sprintf("%.*f", digits, x))
+  sprintf("%s %% (%s to %s)", number(x), number(low), number(high))
 }
 
 answer_words_of_agents <- function(answers, analysis, taken = NULL) {
@@ -722,7 +724,7 @@ burst_sentences <- function(bursts) {
   vapply(seq_len(NROW(bursts)), function(i) {
     row <- bursts[i, ]
     if (row$n_activities == 0) {
-      return(sprintf("On %s, %s (%s of it were measured)", row$host, row$reason, format_span(row$seconds)))
+      return(sprintf("On %s, %s (%s of it were measured).", row$host, row$reason, format_span(row$seconds)))
     }
     cpus <- strsplit(row$cpus, ",", fixed = TRUE)[[1]]
     mainly <- length(cpus) > 1 && isTRUE(row$cpu_share > 0.9)
@@ -736,16 +738,16 @@ burst_sentences <- function(bursts) {
     where <- paste0(if (row$source == "thread") "the ranks lost " else "it runs ", if (mainly) "mainly ",
                     if (row$source != "thread") "on ", place)
     if (isTRUE(row$period_by == "given")) {
-      return(sprintf("On %s, %s for %s in each %s", row$host, where,
+      return(sprintf("On %s, %s for %s in each %s.", row$host, where,
                      format_time(signif(row$per_period_us, 3) / 1e6), format_time(signif(row$period_s, 4))))
     }
     if (is.na(row$period_s)) {
-      return(sprintf("On %s, %s for %s (median), %s times a second, with no fixed period", row$host, where,
+      return(sprintf("On %s, %s for %s (median), %s times a second, with no fixed period.", row$host, where,
                      format_time(signif(row$p50_us, 3) / 1e6), format_effect(row$activities_per_s, FALSE)))
     }
-    if (is.na(row$per_period_us)) return(sprintf("On %s, %s with a period of %s", row$host, where,
+    if (is.na(row$per_period_us)) return(sprintf("On %s, %s with a period of %s.", row$host, where,
                                                  format_time(signif(row$period_s, 4))))
-    sprintf("On %s, %s for %s every %s", row$host, where, format_time(signif(row$per_period_us, 3) / 1e6),
+    sprintf("On %s, %s for %s every %s.", row$host, where, format_time(signif(row$per_period_us, 3) / 1e6),
             format_time(signif(row$period_s, 4)))
   }, "")
 }

@@ -170,12 +170,12 @@ interruption_cost_of <- function(campaign) {
   if (length(cost) == 1) cost else NA_real_
 }
 
-# All that the first screen says, in its order: what terminal, JSON and report have. Where loop times tell
-# nothing, what is known leads.
+# All that the first screen says, in its order: what terminal, JSON and report have. What was asked leads, and
+# what many nodes pay is never the line that finds no room. Where loop times tell nothing, what is known comes
+# before that they do.
 report_sentences <- function(report, dirs = report$campaign$dirs) {
   # One launch says for each node when it strikes.
   bursts <- unique(burst_sentences(utils::head(report$bursts[!duplicated(report$bursts$host), ], 2)))
-  if (length(bursts) > 0) bursts <- paste0(bursts, ".")
   kind <- unique(report$answers$kind)
   scale <- c(scale_margin_sentence(report$scale_answer, agents_interval_s(report)),
              if (is.null(report$scale_answer)) scale_sentence(scale_of_agent(report), dirs))
@@ -192,9 +192,9 @@ report_sentences <- function(report, dirs = report$campaign$dirs) {
   mine <- report$mechanisms[as.character(report$mechanisms$kind) %in% kind, ]
   with_it <- if (length(kind) == 1) mechanism_words(mine, kind, any(report$answers$case %in% "more"))
   told <- report$answers$case != "alone" | is_told(report$answers$low, report$answers$high)
-  if (length(told) > 0 && !any(told)) return(c(left, bursts, with_it, scale, behalf, answers))
-  # What many nodes pay is never the line that finds no room.
   first <- seq_len(min(length(answers), 1 + !is.null(report$margin)))
+  if (length(told) > 0 && !any(told)) return(c(left, answers[first], scale, bursts, with_it, behalf,
+                                               answers[-first]))
   c(left, answers[first], with_it, scale, behalf, answers[-first], bursts)
 }
 

@@ -190,13 +190,15 @@ margin_scale_words <- function(percent, nodes, every_s) {
           if (is.na(every_s)) "as often as the program does" else paste("every", format_time(every_s)))
 }
 
-# Percent of one node's slowdown; a margin on many nodes is refused, with what judges it.
+# The commands that judge a margin of many nodes; noiselab run (experiment.py) says the same.
+scale_judges <- c("run agent", "run acceptance", "analyze agent", "analyze acceptance", "project")
+
+# Percent of one node's slowdown; a margin on many nodes is refused, with who judges it.
 margin_option <- function(text) {
   asked <- margin_request(text)
   if (!isTRUE(asked$at_scale)) return(asked$percent)
-  abort_usage("--margin: '", text,
-              "' is of many nodes, which is not judged here: give one of one node (try --margin ",
-              sub(":.*", "", text), ")")
+  abort_usage("--margin: '", text, "' is of many nodes; noiselab ", join_words(scale_judges, "and"),
+              " judge that. Here give one of one node (try --margin ", sub(":.*", "", text), ")")
 }
 alpha_option <- function(text) {
   number_option("alpha", text, 0.01, 1e-4, 0.5, "a probability above 0.0001 and below 0.5 (try 0.01)")

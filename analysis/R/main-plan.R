@@ -57,7 +57,7 @@ plan_help <- function() {
 }
 
 run_plan <- function(operands, values, form) {
-  if (identical(operands, "acceptance")) return(run_plan_acceptance(values, form))
+  if (identical(operands[1], "acceptance")) return(run_plan_acceptance(operands[-1], values, form))
   own <- intersect(c("reference", "limits", "seconds"), names(values))
   if (length(own) > 0) abort_usage("--", own[1], ": belongs to noiselab plan acceptance")
   if (length(operands) > 0) {
@@ -73,7 +73,11 @@ run_plan <- function(operands, values, form) {
   check_reach(plan)
 }
 
-run_plan_acceptance <- function(values, form) {
+run_plan_acceptance <- function(operands, values, form) {
+  if (length(operands) > 0) {
+    abort_usage("acceptance: '", operands[1], "' is not an option (a reference is given with --reference ",
+                quote_word(operands[1]), ")")
+  }
   only_options(values, "acceptance", c("reference", "limits", "seconds", "launches", "alpha", "margin"))
   if (is.null(values$reference)) {
     abort_usage("acceptance: which campaign is a run held against, or like which one is it? ",

@@ -21,8 +21,9 @@ project_options <- function() {
     option(
       "margin",
       "PERCENT",
-      paste0("is the slowdown below this on all these nodes (1%:nodes=1000,every=1ms: on so many)? Decides ",
-             "the exit status")
+      paste0("is the slowdown below this (1%: of one node; with --nodes: on all these; ",
+             "1%:nodes=1000,every=1ms: on so many that synchronise so often, or as often as the program of ",
+             "--profile)? Decides the exit status")
     ),
     option("reserve", "LIST:of=N",
            "numbers of cores left free of N on each node, such as 1,2:of=64: what that costs and saves"),
@@ -81,8 +82,7 @@ project_help <- function() {
              "--json --out part1, ... and"),
       "then --merge part1 ...: as if one job had done it.",
       "",
-      paste0("Exit status: 0 it worked, whatever was found (with --margin: the slowdown is below it on all ",
-             "these nodes, phases"),
+      paste0("Exit status: 0 it worked, whatever was found (with --margin: the slowdown is below it, phases"),
       paste0("independent); 1 with --margin: it is above; 2 wrong usage, environment or a damaged file; 3 ",
              "the data cannot answer"),
       "(no bursts known, --margin undecided); 70 a bug."
@@ -139,17 +139,19 @@ write_projection_page <- function(projection, operands, values) {
 }
 
 asked_projection <- function(operands, values) {
-  request <- project_request(values)
+  # what is wrong with the options is said before anything is read
+  request <- project_request(values, step_known = TRUE)
   is_profile <- length(operands) == 1 && campaign_program(operands) == "noiselab-profile"
   program <- if (!is.null(values$profile)) {
     program_steps(values$profile)
   } else if (is_profile) {
     program_steps(operands)
   }
+  if (is.null(program)) project_request(values)
   noise <- project_source(operands, values, request, program)
   if (!is.null(program)) {
     noise$notes <- c(noise$notes, program$words)
-    if (is.null(values$every)) request$every_s <- program$every_s
+    if (!request$every_given) request$every_s <- program$every_s
   }
   if (identical(request$pattern$name, "profile")) {
     if (is.null(program)) abort_usage("--pattern profile: whose? (--profile DIR)")
@@ -161,7 +163,7 @@ asked_projection <- function(operands, values) {
       projection,
       c(
         values,
-        if (is.null(values$nodes)) {
+        if (is.null(values$nodes) && !isTRUE(request$judges_one_node)) {
           list(nodes = paste(sprintf("%.0f", request$nodes), collapse = ","))
         },
         if (is.null(values$every)) {
@@ -204,10 +206,12 @@ campaign_program <- function(dirs) {
   programs[which.max(found)]
 }
 
-project_request <- function(values) {
-  margin <- margin_request(values$margin)
+# `step_known`: a program's profile may say how often nodes synchronise, so that a margin need not.
+project_request <- function(values, step_known = FALSE) {
+  margin <- margin_request(values$margin, step_known)
   if (isTRUE(margin$at_scale)) {
-    told <- c("nodes", "every", if (grepl("unseen=", values$margin, fixed = TRUE)) "unseen")
+    told <- c("nodes", if (!is.na(margin$every_s)) "every",
+              if (grepl("unseen=", values$margin, fixed = TRUE)) "unseen")
     twice <- intersect(told, names(values))
     if (length(twice) > 0) {
       abort_usage("--margin: '", values$margin, "' says ",
@@ -215,7 +219,7 @@ project_request <- function(values) {
                     "how many nodes there are, and how often they synchronise", ": leave out --", twice[1])
     }
     values$nodes <- sprintf("%.0f", margin$nodes)
-    values$every <- sprintf("%.17gs", margin$every_s)
+    if (!is.na(margin$every_s)) values$every <- sprintf("%.17gs", margin$every_s)
   }
   nodes <- list_option(values$nodes, "--nodes", function(text, name) whole_option(text, name)) %||%
     c(1, 100, 1000, 10000)
@@ -229,7 +233,9 @@ project_request <- function(values) {
     pattern = pattern_request(values),
     nodes = nodes,
     every_s = every,
+    every_given = !is.null(values$every),
     margin = margin$percent,
+    judges_one_node = !is.null(margin) && is.null(values$nodes),
     ranks_per_node = ranks,
     reserve = cores,
     spread_s = duration_option(values[["phase-spread"]], "--phase-spread") %||% 0,
@@ -299,14 +305,18 @@ make_projection <- function(noise, request) {
   parted <- parted_noise(noise)
   rows <- project_noise(parted, request$nodes, request$every_s, request$alpha, request$spread_s,
                         request$wander, request$seed, request$pattern, unseen_s = request$unseen_s)
-  asked <- rows[rows$phase == "independent", ]
   margin <- request$margin
-  answer <- if (!is.null(margin)) project_margin(asked, margin)
+  # "1%" is of one node's slowdown wherever nobody says which nodes
+  request$judged <- if (isTRUE(request$judges_one_node)) 1 else request$nodes
+  judged <- rows[rows$nodes %in% request$judged, ]
+  independent <- judged[judged$phase == "independent", ]
+  answer <- if (!is.null(margin)) project_margin(independent, margin)
   shortest <- function(phase) {
-    shortest_period(noise, request$nodes, request$every_s, margin / 100, phase, request$alpha,
+    shortest_period(noise, request$judged, request$every_s, margin / 100, phase, request$alpha,
                     request$spread_s, request$wander, request$seed, request$unseen_s)
   }
   # the largest number of nodes up to 1,000, and the step nearest to 1 ms
+  asked <- rows[rows$phase == "independent", ]
   near <- asked[asked$nodes == max(asked$nodes[asked$nodes <= 1000], min(asked$nodes)), ]
   headline <- near[which.min(abs(log(near$every_ns / 1e6))), ]
   list(
@@ -315,9 +325,9 @@ make_projection <- function(noise, request) {
     rows = rows,
     headline = headline,
     margin_answer = answer,
-    unseen_decides = identical(answer, "inconclusive") && recorded_below(asked, margin),
+    unseen_decides = identical(answer, "inconclusive") && recorded_below(independent, margin),
     common_answer = if (!is.null(margin)) {
-      project_margin(rows[rows$phase == "common", ], margin)
+      project_margin(judged[judged$phase == "common", ], margin)
     },
     shortest_s = if (!is.null(margin) && is.null(request$pattern)) {
       c(independent = shortest("independent"), common = shortest("common"))

@@ -46,8 +46,8 @@ projection_sentences <- function(projection) {
   c(
     sprintf("%s by %s%s.", slows, projected_words(row),
             if (is.null(further)) bounded_words(row, noise) else paste0("; ", further)),
-    margin_size_words(projection),
     margin_projected_words(projection),
+    margin_size_words(projection),
     vapply(seq_len(NROW(projection$reserve)),
            function(i) reserve_words(projection$reserve[i, ], projection$request), "")
   )
@@ -72,7 +72,7 @@ margin_size_words <- function(projection) {
   noise <- projection$noise
   # What passed on so many nodes is below it on fewer.
   if (identical(projection$margin_answer, "pass")) {
-    below <- max(below, projection$headline$nodes, na.rm = TRUE)
+    below <- max(below, projection$request$judged, na.rm = TRUE)
   }
   if (is.na(below)) {
     return(sprintf("The record leaves open whether the slowdown stays below %s %% even on one node.",
@@ -113,15 +113,29 @@ two_digits_above <- function(x) {
   digit * ceiling(x / digit - 1e-9)
 }
 
+# What a margin was of: "of one node's slowdown", "on 1,000 nodes that synchronise every 1 ms".
+judged_words <- function(request) {
+  nodes <- request$judged
+  if (isTRUE(request$judges_one_node)) return("of one node's slowdown")
+  listed <- function(x, form) {
+    x <- vapply(x, form, "")
+    if (length(x) > 3) paste(x[1], "to", x[length(x)]) else join_words(x)
+  }
+  sprintf("on %s %s that synchronise every %s", listed(nodes, count_words),
+          if (identical(as.numeric(nodes), 1)) "node" else "nodes", listed(request$every_s, format_time))
+}
+
 margin_projected_words <- function(projection) {
-  margin <- projection$request$margin
-  if (is.null(margin)) return(NULL)
+  request <- projection$request
+  if (is.null(request$margin)) return(NULL)
   answer <- projection$margin_answer
   shortest <- projection$shortest_s %||% c(independent = NA, common = NA)
+  several <- length(request$judged) * length(request$every_s) > 1 && !isTRUE(request$judges_one_node)
+  slowdown <- if (several) "a slowdown" else "the slowdown"
   words <- c(
     pass = paste0(if (is.finite(projection$noise$watched_s)) "by the bursts recorded, ",
-                  "every slowdown asked about is below it", promise_words(projection)),
-    fail = "a slowdown is above it",
+                  if (several) "every slowdown" else slowdown, " is below it", promise_words(projection)),
+    fail = paste(slowdown, "is above it"),
     inconclusive = if (isTRUE(projection$unseen_decides)) {
       "the bursts recorded stay below it, but longer ones that were never seen may not"
     } else {
@@ -136,8 +150,9 @@ margin_projected_words <- function(projection) {
     }
   }
   sprintf(
-    "Margin of %s %%: %s, %s%s. A common phase %s.",
-    format_level(margin),
+    "Margin of %s %% %s: %s, %s%s.%s",
+    format_level(request$margin),
+    judged_words(request),
     answer,
     words[[answer]],
     if (is.null(projection$shortest_s)) {
@@ -145,25 +160,28 @@ margin_projected_words <- function(projection) {
     } else {
       paste0("; ", every(shortest[["independent"]]))
     },
-    if (projection$common_answer == "pass") {
-      "would do"
-    } else {
-      paste0(
-        "would not do by itself",
-        if (!is.na(shortest[["common"]])) {
-          paste0(" (it would from ", format_time(two_digits_above(shortest[["common"]])), " on)")
-        }
-      )
-    }
+    if (any(request$judged > 1)) at_once_words(projection$common_answer, shortest[["common"]]) else ""
+  )
+}
+
+at_once_words <- function(answer, shortest_s) {
+  paste0(
+    " If all nodes are hit at the same moment, it ",
+    if (answer == "pass") "stays below" else "is not shown to stay below",
+    if (answer != "pass" && !is.na(shortest_s)) {
+      sprintf(" (it does if bursts are at least %s apart)", format_time(two_digits_above(shortest_s)))
+    },
+    "."
   )
 }
 
 reserve_words <- function(row, request) {
-  sprintf("%s of %d left free costs %s %% and saves %s %% (%s to %s): %s.", counted(row$cores, "core"),
-          request$ranks_per_node, format_effect(row$cost_percent, FALSE),
+  verbs <- if (row$cores == 1) c("costs", "saves") else c("cost", "save")
+  sprintf("%s of %d left free %s %s %% and %s %s %% (%s to %s): %s.", counted(row$cores, "core"),
+          request$ranks_per_node, verbs[1], format_effect(row$cost_percent, FALSE), verbs[2],
           format_effect(row$saved_percent, FALSE), format_effect(row$saved_low, FALSE),
           if (is.na(row$saved_high)) "?" else format_effect(row$saved_high, FALSE),
-          c(pays = "it pays", "does not pay" = "it does not pay", undecided = "undecided")[[row$verdict]])
+          c(pays = "that pays", "does not pay" = "that does not pay", undecided = "undecided")[[row$verdict]])
 }
 
 projection_table <- function(projection, most = 5) {
@@ -287,6 +305,9 @@ projection_head <- function(projection) {
     below_until_nodes = if (isTRUE(is.finite(projection$below))) projection$below,
     pattern = request$pattern$name,
     margin_percent = request$margin,
+    margin_words = if (!is.null(request$margin)) {
+      sprintf("%s %% %s", format_level(request$margin), judged_words(request))
+    },
     margin_answer = projection$margin_answer,
     common_phase_answer = projection$common_answer,
     shortest_period_ns = ns(unname(projection$shortest_s["independent"])),

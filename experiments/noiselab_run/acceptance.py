@@ -86,8 +86,8 @@ Everything else goes to noiselab-accept as it is (noiselab-accept --help).
         if name in ('--launch-id', '--stop-when'):
             die(2, name + ': the experiment sets it; leave it out')
 
-    def judges_scale(self) -> bool:
-        return True
+    def scale_barrier(self) -> str:
+        return ''
 
     def check(self, words: List[str]) -> None:
         options = self.options

@@ -115,8 +115,10 @@ Everything else goes to noiselab-detect as it is (noiselab detect --help).
 
     WITH_RESUME = ('--markdown', '--junit')
 
-    def judges_scale(self) -> bool:
-        return not any(self.options[name] for name in ('ends_when', 'sweep', 'agents', 'against'))
+    def scale_barrier(self) -> str:
+        names = {'ends_when': '--stop-when', 'sweep': '--sweep', 'agents': '--agents', 'against': '--against'}
+        given = [option for name, option in names.items() if self.options[name]]
+        return 'run agent with ' + given[0] if given else ''
 
     def questions(self) -> List[str]:
         if self.campaign.analyses.split(',')[0] != 'versions':

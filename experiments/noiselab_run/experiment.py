@@ -78,9 +78,9 @@ class Experiment:
         margin = self.options['margin']
         return ['--margin', margin] if margin and self.campaign.analysis in ('', 'agent', 'intervals') else []
 
-    def judges_scale(self) -> bool:
-        """Whether --margin may be one of many nodes."""
-        return False
+    def scale_barrier(self) -> str:
+        """What does not judge a margin of many nodes, such as 'run agent with --sweep'; else empty."""
+        return 'run ' + self.NAME
 
     def asks(self) -> bool:
         """Whether a question was asked, so that 1 and 3 are answers."""
@@ -143,11 +143,10 @@ class Experiment:
         margin = options['margin']
         if margin:
             check_margin(margin, options.program != '')
-        if ':' in margin and not self.judges_scale():
-            die(2, "--margin: '%s' is of many nodes, which run %s does not judge%s: give one of one node "
-                "(try %s)"
-                % (margin, self.NAME, ' with --stop-when' if options.values.get('ends_when') else '',
-                   margin.split(':')[0]))
+        if ':' in margin and self.scale_barrier():
+            die(2, "--margin: '%s' is of many nodes, which %s does not judge (run agent, run acceptance and "
+                "project do): give one of one node (try %s)"
+                % (margin, self.scale_barrier(), margin.split(':')[0]))
         if margin and self.ASKS_MARGIN:
             self.ask_analysis(['--margin', margin])
         if options['stop_when'] and options['margin']:

@@ -58,7 +58,7 @@ at_once() {
     jq -e '.projections[0].slowdown_percent | . > 70 and . < 78' "$BATS_TEST_TMPDIR/stdout"
     run project --trace "$BATS_TEST_TMPDIR/2.trace" --nodes 1000 --every 1ms --margin 1
     [ "$status" = 1 ]
-    grep -q '^Margin of 1 %: fail' "$BATS_TEST_TMPDIR/stdout"
+    grep -q '^Margin of 1 % on 1,000 nodes that synchronise every 1 ms: fail' "$BATS_TEST_TMPDIR/stdout"
 }
 
 @test "bursts without number, and a trace in the wrong unit, are answered in 1 GiB, or refused" {
@@ -77,4 +77,62 @@ at_once() {
         [ "$status" = 2 ] || [ "$status" = 3 ]
         [ "$(wc -l <"$ERR")" = 1 ]
     done
+}
+
+# margin STATUS SAID MARGIN COMMAND...: the command with this margin ends so, and says so; nothing is measured
+margin() {
+    local status=0
+    echo "$4 $5 --margin $3"
+    "$BIN/noiselab" "${@:4}" --margin "$3" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR" || status=$?
+    cat "$ERR"
+    [ "$status" = "$1" ] && { [ -z "$2" ] || grep -qF -e "$2" "$ERR"; }
+}
+
+@test "a margin is read alike by every command: of many nodes it is judged, or refused with who judges it" {
+    cd "$BATS_TEST_TMPDIR"
+    agent=(run agent --dry-run --agent-cmd 'sleep 99' --op barrier --seconds 20 --out campaign)
+    acceptance=(run acceptance --dry-run --out campaign)
+    project=(project --burst 1us --period 10s --nodes 1000 --every 1s)
+    at_scale=(project --burst 1us --period 10s)
+    kept=$(realpath "$BATS_TEST_DIRNAME/../kept/1.0.0/campaign")
+    for text in 0 -1 1%% much 1%:nodes=0,every=1ms 1%:nodes=1e3,every=1ms 1%:nodes=10,every=1 \
+        1%:nodes=10,every=1ms,unseen=2 1%:ranks=3 1%:unseen=2ms 1%:every=1ms 1%:nodes=64 1%:; do
+        for words in 'agent[@]' 'acceptance[@]' 'at_scale[@]'; do margin 2 '--margin: ' "$text" "${!words}"; done
+        margin 2 '--margin: ' "$text" plan
+        margin 2 '--margin: ' "$text" compare "$kept" none
+    done
+    for text in 1 1% 0.5%; do
+        for words in 'agent[@]' 'acceptance[@]' 'project[@]'; do margin 0 '' "$text" "${!words}"; done
+        margin 0 '' "$text" plan
+        margin 2 "'none'" "$text" compare "$kept" none
+    done
+    for text in 1%:nodes=1000,every=1s 1%:every=1s,nodes=1000,unseen=2ms; do
+        for words in 'agent[@]' 'acceptance[@]'; do margin 0 '' "$text" "${!words}"; done
+        for others in plan 'plan acceptance --reference none' "compare $kept none" 'analyze intervals none' \
+            'run sensitivity --dry-run --levels 1 --out campaign' 'run advise --dry-run --out campaign' \
+            "run setting --dry-run --set $PWD/knob=1,0 --out campaign"; do
+            # shellcheck disable=SC2086 # words of a command
+            margin 2 'run agent, run acceptance' "$text" $others
+            grep -q 'project' "$ERR"
+            [ "$(wc -l <"$ERR")" = 1 ]
+        done
+    done
+    # those who are named judge it
+    for word in agent acceptance; do
+        "$BIN/noiselab-analyze" "$word" --check-options --margin 1%:nodes=1000,every=1ms
+    done
+    [ ! -e campaign ]
+}
+
+@test "what a margin of many nodes says is what the options of a projection say" {
+    same=(--burst 1ms:random=yes --period 1s --json)
+    project "${same[@]}" --nodes 50 --every 1ms --margin 1 --unseen 2ms || [ $? = 1 ]
+    cp "$BATS_TEST_TMPDIR/stdout" "$BATS_TEST_TMPDIR/options"
+    project "${same[@]}" --margin 1%:nodes=50,every=1ms,unseen=2ms || [ $? = 1 ]
+    diff <(jq .projections "$BATS_TEST_TMPDIR/options") <(jq .projections "$BATS_TEST_TMPDIR/stdout")
+}
+
+@test "a plan of acceptance says how its reference is given" {
+    ! plan acceptance some/folder || false
+    grep -qF "'some/folder' is not an option (a reference is given with --reference some/folder)" "$ERR"
 }

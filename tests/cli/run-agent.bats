@@ -86,11 +86,11 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     done
     run_refused 'does not say how many nodes synchronise how often' run_agent --agent-pid $$ \
         --margin 1%:nodes=1000
-    run_refused 'is of many nodes, which run sensitivity does not judge: give one of one node (try 1%)' \
+    run_refused 'is of many nodes, which run sensitivity does not judge (run agent, run acceptance' \
         quietly "$BIN/noiselab" run sensitivity --levels 1 --margin 1%:nodes=1000,every=1ms --out "$OUT"
-    run_refused 'is of many nodes, which run agent does not judge' run_agent --agent-cmd 'sleep @INTERVAL@' \
+    run_refused 'which run agent with --sweep does not judge (run' run_agent --agent-cmd 'sleep @INTERVAL@' \
         --sweep 1s,2s --margin 1%:nodes=1000,every=1ms
-    run_refused 'which run agent does not judge with --stop-when' run_agent --agent-cmd 'sleep 99' \
+    run_refused 'which run agent with --stop-when does not judge (run' run_agent --agent-cmd 'sleep 99' \
         --launches 3 --stop-when decided --margin 1%:nodes=1000,every=1ms
     [ ! -e "$OUT" ]
     # and what is judged is planned, with its words for the analysis
@@ -343,7 +343,7 @@ said() { sed -n 's/^noiselab-run: plan: //p' "$ERR"; }
     run_refused "--against-name: 'sleep' is the name of the other version" run_agent --agent-cmd 'sleep 9' \
         --against 'sleep 8' --against-name sleep \
         --agent-period 100ms
-    run_refused 'which run agent does not judge' run_agent --agent-cmd 'sleep 9' --against 'sleep 8' \
+    run_refused 'which run agent with --against does not judge' run_agent --agent-cmd 'sleep 9' --against 'sleep 8' \
         --margin 1%:nodes=10,every=1ms
     [ ! -e "$OUT" ]
 }

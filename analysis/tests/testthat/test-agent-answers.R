@@ -190,9 +190,9 @@ test_that("the period of the bursts is the one that was given, whatever beats wi
   bursts <- data.frame(launch = "a", host = "n1", source = "cpu", period_by = "distances", cpus = "0",
                        cpu_share = 1, n_activities = 40, seconds = 1, period_s = 0.004, per_period_us = 45.4,
                        p50_us = 45.4, activities_per_s = 250, duty_percent = 1.135, reason = NA_character_)
-  expect_equal(burst_sentences(bursts), "On n1, it runs on CPU 0 for 45.4 \u00b5s every 4 ms")
+  expect_equal(burst_sentences(bursts), "On n1, it runs on CPU 0 for 45.4 \u00b5s every 4 ms.")
   bursts[c("period_s", "per_period_us", "period_by")] <- list(0.1, 1135, "given")
-  expect_equal(burst_sentences(bursts), "On n1, it runs on CPU 0 for 1.14 ms in each 100 ms")
+  expect_equal(burst_sentences(bursts), "On n1, it runs on CPU 0 for 1.14 ms in each 100 ms.")
   # a train of 20 bursts of 50 us, 1 ms apart, each half a second, while the user said a second
   start <- as.vector(outer(1e6 * (0:19), 5e8 * (0:59), `+`))
   train <- data.frame(start_ns = start, duration_ns = 5e4, half = 1)
@@ -358,10 +358,11 @@ test_that("where bursts run is said in plain words: one CPU, mainly one, several
                        cpu_share = 1, n_activities = 40, seconds = 1, period_s = 1, per_period_us = 1260,
                        p50_us = 45.4, activities_per_s = 250, duty_percent = 0.126, reason = NA_character_)
   said <- function(...) burst_sentences(utils::modifyList(bursts, list(...)))
-  expect_equal(said(), "On n1, it runs on CPU 0 for 1.26 ms in each 1 s")
-  expect_equal(said(cpus = "3,1", cpu_share = 0.95), "On n1, it runs mainly on CPU 3 for 1.26 ms in each 1 s")
+  expect_equal(said(), "On n1, it runs on CPU 0 for 1.26 ms in each 1 s.")
+  expect_equal(said(cpus = "3,1", cpu_share = 0.95),
+               "On n1, it runs mainly on CPU 3 for 1.26 ms in each 1 s.")
   expect_equal(said(cpus = "3,1", cpu_share = 0.6),
-               "On n1, it runs on the CPUs 3 and 1 for 1.26 ms in each 1 s")
+               "On n1, it runs on the CPUs 3 and 1 for 1.26 ms in each 1 s.")
   expect_equal(said(source = "thread", cpus = "-", period_by = "distances"),
-               "On n1, the ranks lost a rank's CPU for 1.26 ms every 1 s")
+               "On n1, the ranks lost a rank's CPU for 1.26 ms every 1 s.")
 })

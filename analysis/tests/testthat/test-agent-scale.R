@@ -195,6 +195,7 @@ test_that("scrapes that took longer than their period are in the headline with w
 test_that("an interval that tells nothing is words, and what has no end is never a number", {
   expect_equal(percent_words(-98.1, -Inf, Inf), "a figure that has no upper end")
   expect_equal(percent_words(41, 12.5, Inf), "at least 12.5 %")
+  expect_equal(percent_words(-0.281, -13.7, 15.2), "0 % (-14 to 15)")
   expect_equal(c(plain(Inf), format_effect(-Inf), three(Inf)), c("open", "open", "open"))
   analysis <- list(
     campaign = list(launches = list(),

@@ -24,7 +24,7 @@ test_that("each is refused as its answer would be, and no campaign is read", {
     expect_match(got$err, text, fixed = TRUE)
   }
   refused("--margin: '0,5' is not a percentage above 0 and below 100 (try 0.5%", "--margin", "0,5")
-  refused("--margin: '1%:nodes=9,every=1ms' is of many nodes, which is not judged here", "advise", "--margin",
+  refused("--margin: '1%:nodes=9,every=1ms' is of many nodes; noiselab run agent", "advise", "--margin",
           "1%:nodes=9,every=1ms")
   refused("--alpha: '1' is not a probability", "--alpha", "1")
   refused("--channel: 'tine' is not a channel: did you mean time?", "--channel", "tine")

@@ -685,10 +685,35 @@ test_that("a margin on so many nodes says which slowdown is meant", {
   got <- of("3%:nodes=1000,every=1ms")
   expect_identical(got$status, 0L)
   expect_match(paste(got$out, collapse = " "),
-               "on 1,000 nodes that synchronises every 1 ms by 2.*Margin of 3 %: pass")
+               paste0("on 1,000 nodes that synchronises every 1 ms by 2.*Margin of 3 % on 1,000 nodes that ",
+                      "synchronise every 1 ms: pass, the slowdown is below it"))
   expect_identical(of("1%:nodes=1000,every=1ms")$status, 1L)
   expect_match(of("1%:nodes=1000,every=1ms", "--nodes", "10")$err, "leave out --nodes")
   expect_identical(of("1%:nodes=1000")$status, 2L)
+  # without a number of nodes it is of one, as in every command, whatever is printed beside it
+  one <- of("1%")
+  expect_identical(one$status, 0L)
+  expect_match(paste(one$out, collapse = " "),
+               paste0("on 1,000 nodes that synchronises every 1 ms by 2.* Margin of 1 % of one node's ",
+                      "slowdown: pass, the slowdown is below it; if bursts are at least 3[.0-9]* ms apart"))
+  expect_match(paste(one$out, collapse = " "), "stays below 1 % up to 330 nodes")
+  asked <- function(...) jsonlite::fromJSON(paste(of(..., "--json")$out, collapse = "\n"))$margin_words
+  expect_equal(asked("1%:nodes=1000,every=1ms"), margin_request("1%:nodes=1000,every=1ms")$words)
+  expect_equal(asked("1%"), margin_request("1%")$words)
+  expect_equal(asked("1", "--nodes", "10,1000", "--every", "1ms,10ms"),
+               "1 % on 10 and 1,000 nodes that synchronise every 1 ms and 10 ms")
+})
+
+test_that("a margin of a program's nodes goes by its own step, or by the one that the margin says", {
+  every <- function(margin, step_known = TRUE) project_request(list(margin = margin), step_known)
+  own <- every("1%:nodes=100")
+  expect_equal(c(own$nodes, own$every_given), c(100, FALSE))
+  expect_equal(every("1%:nodes=100,every=3ms")[c("nodes", "every_s", "every_given")],
+               list(nodes = 100, every_s = 0.003, every_given = TRUE))
+  expect_error(every("1%:nodes=100", FALSE), "does not say how often the nodes synchronise",
+               class = "nl_error_usage")
+  expect_match(project_of("--burst", "1ms", "--period", "1s", "--margin", "1%:nodes=100")$err,
+               "does not say how often")
 })
 
 test_that("beside a pass nothing says that one node is open, and a pass says what it goes by", {
@@ -702,8 +727,8 @@ test_that("beside a pass nothing says that one node is open, and a pass says wha
   expect_identical(got$status, 0L)
   expect_match(
     said,
-    paste0("Margin of 99 %: pass, by the bursts recorded, every slowdown asked about is below it (if no ",
-           "burst is longer than 50 ms)"),
+    paste0("Margin of 99 % on 50 nodes that synchronise every 10 ms: pass, by the bursts recorded, the ",
+           "slowdown is below it (if no burst is longer than 50 ms)"),
     fixed = TRUE
   )
   expect_match(said, "The slowdown stays below 99 % [^.]* \\(if no burst is longer than 50 ms\\)\\.")
@@ -712,8 +737,8 @@ test_that("beside a pass nothing says that one node is open, and a pass says wha
                 collapse = " ")
   expect_match(
     told,
-    paste0("Margin of 9 %: pass, by the bursts recorded, every slowdown asked about is below it (if no ",
-           "burst is longer than 2 ms)"),
+    paste0("Margin of 9 % on 50 nodes that synchronise every 10 ms: pass, by the bursts recorded, the ",
+           "slowdown is below it (if no burst is longer than 2 ms)"),
     fixed = TRUE
   )
   expect_match(
@@ -723,8 +748,8 @@ test_that("beside a pass nothing says that one node is open, and a pass says wha
   expect_match(said, "The slowdown stays below 99 % (up to|on any number)")
   expect_no_match(said, "leaves open")
   # Even where the search itself finds none, what passed on 50 nodes is below it.
-  words <- margin_size_words(list(below = NA_real_, margin_answer = "pass", headline = list(nodes = 50),
-                                  request = list(margin = 3, spread_s = 0),
+  words <- margin_size_words(list(below = NA_real_, margin_answer = "pass",
+                                  request = list(margin = 3, spread_s = 0, judged = 50),
                                   noise = list(rate_hz = 1, costs_s = 1e-3, watched_s = Inf)))
   expect_match(words, "^The slowdown stays below 3 % up to 50 nodes")
 })
@@ -759,8 +784,8 @@ test_that("where nothing is seen to be longer those never seen count: no interva
   )
   expect_match(
     open$json$sentences,
-    paste0("Margin of 8 %: inconclusive, the bursts recorded stay below it, but longer ones that were never ",
-           "seen may not"),
+    paste0("Margin of 8 % on 30 nodes that synchronise every 10 ms: inconclusive, the bursts recorded stay ",
+           "below it, but longer ones that were never seen may not"),
     all = FALSE
   )
   expect_false(any(grepl("up to 30 nodes", open$json$sentences)))
