@@ -334,15 +334,22 @@ interval_text <- function(row) {
   sprintf(" (%s to %s)", format_effect(max(0, row$ci_low), FALSE), format_effect(row$ci_high, FALSE))
 }
 
+# "CPU 3", "the CPUs 0 and 1", of "3", "0,1".
+cpus_words <- function(lists) {
+  vapply(strsplit(lists, ",", fixed = TRUE), function(cpus) {
+    if (length(cpus) == 1) paste("CPU", cpus) else paste("the CPUs", join_words(cpus))
+  }, "")
+}
+
 taker_lines <- function(host, causes) {
   t <- causes[is_named_task(causes), ]
   if (NROW(t) == 0) return(NULL)
   # what comes back is somebody's doing, whatever else is there all the time
   t <- t[order(is.na(t$period_s)), ]
   each <- sprintf(
-    "%s takes CPU %s for %s %s (%s of a CPU%s)",
+    "%s takes %s for %s %s (%s of a CPU%s)",
     paste0(cause_words(t), ifelse(nzchar(t$unit), paste0(" of ", t$unit), "")),
-    t$cpus,
+    cpus_words(t$cpus),
     format_time(t$burst_s),
     ifelse(is.na(t$period_s),
            sprintf("at a time, %s per second without a period", format_effect(t$per_s, FALSE)),

@@ -30,7 +30,7 @@ scale_line_of <- function(margins) {
 
 at_scale_words <- function(asked) {
   if (asked$nodes == 1) return("a program on this node alone")
-  sprintf("a program on %s such nodes that synchronise every %s", format_count(asked$nodes),
+  sprintf("a program on %s such nodes that synchronise every %s", count_words(asked$nodes),
           format_time(asked$every_s))
 }
 

@@ -694,6 +694,7 @@ busy_words <- function(row, x, on, own, analysis) {
 }
 
 too_busy_words <- function(analysis) {
+  if (is.null(analysis$campaign)) return("")
   share <- others_percent(analysis$campaign$rows)
   if (isTRUE(share >= busy_percent)) {
     sprintf(" (other tasks held the ranks' CPUs %s %% of the time without it)", format_level(share))

@@ -110,16 +110,24 @@ version_answer <- function(rows) {
 
 # ---- words -------------------------------------------------------------------------------------
 
+# All that the first screen says: each difference, and what both used.
 version_sentences <- function(result) {
-  unlist(lapply(seq_len(nrow(result$rows)), function(i) version_sentence(result$rows[i, ], result$margin)))
+  cpu <- vapply(result$reports, function(report) {
+    mean_or_na(report$accounts$cpu_percent[!is.na(report$accounts$launch)])
+  }, 0)
+  used <- sprintf("%s uses %s %% of one CPU, %s %s %%.", result$names[["new"]], three(cpu[["new"]]),
+                  result$names[["old"]], three(cpu[["old"]]))
+  c(unlist(lapply(seq_len(nrow(result$rows)), function(i) version_sentence(result$rows[i, ], result))),
+    if (!anyNA(cpu)) used)
 }
 
 points <- function(x, low, high) {
-  if (is.na(x)) return("an unknown amount")
+  if (is.na(x) || !is_told(low, high)) return("an unknown amount")
   sprintf("%s points (%s to %s)", format_effect(x), format_effect(low), format_effect(high))
 }
 
-version_sentence <- function(row, margin) {
+version_sentence <- function(row, result) {
+  margin <- result$margin
   what <- panel_name(row)
   verdict <- if (!is.null(margin)) {
     switch(
@@ -132,12 +140,14 @@ version_sentence <- function(row, margin) {
                              format_level(margin), row$old)
     )
   }
-  change <- if (is.na(row$bursts)) {
+  change <- if (is.na(row$bursts) && !is_told(row$whole_low, row$whole_high)) {
+    sprintf("By time nothing can be told of it: the machine was too busy%s", too_busy_words(result))
+  } else if (is.na(row$bursts)) {
     sprintf("%s slows %s by %s more than %s, by switching them on and off alone", row$new, what,
             points(row$whole, row$whole_low, row$whole_high), row$old)
   } else {
     sprintf(
-      "Through its bursts %s slows %s by %s points %s than %s (%s to %s); by other effects %s; in all %s",
+      "Through its bursts %s slows %s by %s points %s than %s (%s to %s); by other effects %s; in total %s",
       row$new, what, three(abs(row$bursts)), if (row$bursts < 0) "less" else "more", row$old,
       format_effect(row$bursts_low), format_effect(row$bursts_high),
       points(row$beyond, row$beyond_low, row$beyond_high), points(row$whole, row$whole_low, row$whole_high)
@@ -157,8 +167,17 @@ decides_in_span <- function(needs_s) {
           format_span(needs_s))
 }
 
+# For people a figure that may be anything is none.
+told_versions <- function(rows) {
+  for (name in c("bursts", "beyond", "whole")) {
+    told <- is_told(rows[[paste0(name, "_low")]], rows[[paste0(name, "_high")]])
+    rows[!told, paste0(name, c("", "_low", "_high"))] <- NA_real_
+  }
+  rows
+}
+
 versions_table <- function(result) {
-  rows <- result$rows
+  rows <- told_versions(result$rows)
   claim <- function(name) {
     col_interval("interval", rows[[paste0(name, "_low")]], rows[[paste0(name, "_high")]])
   }
@@ -166,19 +185,14 @@ versions_table <- function(result) {
     operation = col_words("new minus old", panel_name(rows)),
     bursts = col_number("bursts", rows$bursts, format_effect, "%"), bursts_low = claim("bursts"),
     beyond = col_number("others", rows$beyond, format_effect, "%"), beyond_low = claim("beyond"),
-    whole = col_number("in all", rows$whole, format_effect, "%"), whole_low = claim("whole"),
+    whole = col_number("in total", rows$whole, format_effect, "%"), whole_low = claim("whole"),
     verdict = if (!is.null(result$margin)) col_verdict("verdict", rows$verdict)
   )
 }
 
 versions_view <- function(result, operands) {
-  cpu <- vapply(result$reports, function(report) {
-    mean_or_na(report$accounts$cpu_percent[!is.na(report$accounts$launch)])
-  }, 0)
-  used <- sprintf("%s uses %s %% of one CPU, %s %s %%.", result$names[["new"]], three(cpu[["new"]]),
-                  result$names[["old"]], three(cpu[["old"]]))
   new_view(
-    c(version_sentences(result), if (!anyNA(cpu)) used),
+    version_sentences(result),
     versions_table(result),
     paste0("new minus old, in percent of the operation's time; bursts: through recorded bursts; others: by ",
            "other effects"),
@@ -226,13 +240,14 @@ version_estimates <- function(result) {
 
 # A summary for a pull request.
 versions_markdown <- function(result, view) {
-  rows <- result$rows
+  rows <- told_versions(result$rows)
   cell <- function(name) {
-    sprintf("%s (%s to %s)", format_effect(rows[[name]]), format_effect(rows[[paste0(name, "_low")]]),
-            format_effect(rows[[paste0(name, "_high")]]))
+    text <- sprintf("%s (%s to %s)", format_effect(rows[[name]]), format_effect(rows[[paste0(name, "_low")]]),
+                    format_effect(rows[[paste0(name, "_high")]]))
+    ifelse(is.na(rows[[name]]), "-", text)
   }
   safe <- function(text) gsub("([|*_<>`\\\\])", "\\\\\\1", text)
-  heads <- c("operation", "bursts, %", "other effects, %", "in all, %",
+  heads <- c("operation", "bursts, %", "other effects, %", "in total, %",
              if (!is.null(result$margin)) "verdict")
   c(
     sprintf("### %s against %s%s", safe(result$names[["new"]]), safe(result$names[["old"]]),
@@ -252,7 +267,7 @@ versions_markdown <- function(result, view) {
 versions_junit <- function(result, view) {
   rows <- result$rows
   escape <- function(text) htmltools::htmlEscape(text, attribute = TRUE)
-  said <- vapply(seq_len(nrow(rows)), function(i) version_sentence(rows[i, ], result$margin), "")
+  said <- vapply(seq_len(nrow(rows)), function(i) version_sentence(rows[i, ], result), "")
   verdict <- if (is.null(result$margin)) rep("pass", nrow(rows)) else rows$verdict
   body <- ifelse(verdict == "fail", sprintf("<failure message=\"%s\"/>", escape(said)),
           ifelse(verdict == "inconclusive", sprintf("<error message=\"%s\"/>", escape(said)),

@@ -257,7 +257,7 @@ analyze_words <- function() {
       help = c(
         paste0("two versions of an agent in the same launches (noiselab run agent --against): does the new ",
                "one cost more, by bursts, by"),
-        "other effects and in all; with --margin status 0: not by more, 1: by more, 3: cannot tell"
+        "other effects and in total; with --margin status 0: not by more, 1: by more, 3: cannot tell"
       )
     ),
     list(

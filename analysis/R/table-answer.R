@@ -485,7 +485,8 @@ margin_needs_warning <- function(rows, answer, power) {
 # How long an undecided margin takes: `needs`, s, of each row that is open.
 open_margin_words <- function(needs, power) {
   if (min(needs) > most_needed_s) {
-    return("a slowdown is so close to the margin that no run of a month would decide")
+    return(paste0("undecided: no run of up to a month would decide; a slowdown is too close to the margin, ",
+                  "or scatters too much here"))
   }
   sprintf(
     "undecided: measuring for %s in total decides with probability %g, if the estimates are right",

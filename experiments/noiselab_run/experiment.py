@@ -327,7 +327,7 @@ class Experiment:
             return
         folder = self.campaign.folder
         status = run([self.programs.path('noiselab-report'), '--out', folder + '/report.html'] + list(words)
-                     + [folder])
+                     + [folder], stdout=2)  # the answer alone is one screen
         if status:
             raise Stop(status)
 
@@ -359,7 +359,7 @@ class Experiment:
                 note('noiselab analyze %s ended with status %d; the other analyses are valid'
                      % (word, status))
         if asked in ('agent', 'intervals'):
-            put('\nthe load that is like it: noiselab analyze equivalent %s\n' % quoted([campaign.folder]))
+            note('the load that is like it: noiselab analyze equivalent %s' % quoted([campaign.folder]))
         self.report()
         self.refuse_incomplete()
         return verdict

@@ -68,6 +68,7 @@ test_that(paste0("the first line says how much a node lost, to whom, and how lon
       "most by busy 1.00 % and kworker 0\\.400 %\\.$"
     )
   )
+  expect_identical(cpus_words(c("3", "1,0", "-")), c("CPU 3", "the CPUs 1 and 0", "CPU -"))
   expect_identical(r$noise[2], "On node1, busy takes CPU 1 for 20 ms every 1 s (2.00 % of a CPU).")
   expect_equal(r$figures$value[r$figures$check == "others"], 1.4)
   # a part of the time without a burst is 0, and 16 parts have 15 degrees of freedom
@@ -231,7 +232,7 @@ test_that(paste0("one node alone has no verdict about noise that nobody asked fo
   expect_match(paste(view, collapse = " "), "For a verdict: ")
   expect_match(
     tail(first$noise, 1),
-    paste0("^Projection: with the noise of node1, a program on 1000 such nodes that synchronise every 1 ms ",
+    paste0("^Projection: with the noise of node1, a program on 1,000 such nodes that synchronise every 1 ms ",
            "would be [0-9]+ % .*slower \\(busy [0-9]+ % alone\\)\\.$")
   )
   # nothing asked is nothing failed: a node's file offers no draining
@@ -251,7 +252,7 @@ test_that(paste0("one node alone is judged by the margin that is given: quiet en
   expect_identical(c(quiet$verdict, quiet$judged), c("pass", "noise"))
   expect_match(quiet$answer, "^PASS on 1 node")
   expect_match(tail(quiet$noise, 1),
-               paste0("1000 such nodes that synchronise every 1 ms .* slower.*: below your margin of 5 % ",
+               paste0("1,000 such nodes that synchronise every 1 ms .* slower.*: below your margin of 5 % ",
                       "\\(if no burst is longer than 100 \u00b5s\\)\\.$"))
   # minutes of record bound no bursts of 50 ms on a thousand nodes, and what was not said is not assumed
   unsaid <- judge_acceptance(node_with(quiet_record(), scan_ns = 2000, scan_s = 20),

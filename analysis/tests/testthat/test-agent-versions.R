@@ -48,22 +48,35 @@ result_of <- function(rows, margin = 0.2) {
 
 test_that("the answer says the verdict, all three differences, and what would decide", {
   fail <- result_of(rows_of(c(0.5, 0.4, 0.6), c(0, -0.1, 0.1), c(0.5, -4, 5)))
-  said <- version_sentences(fail)
+  said <- version_sentences(fail)[1]
   expect_match(
     said,
     paste0("^Fail: new costs barrier more than 0.2 % above what old costs[.] Through its bursts new slows ",
            "barrier by 0.5 points more")
   )
   expect_match(said, "more than old (+0.400 to +0.600); by other effects +0.000 points", fixed = TRUE)
-  open <- version_sentences(result_of(rows_of(c(0, -0.1, 0.1), c(0, -0.3, 0.3), c(0, -5, 5))))
+  open <- version_sentences(result_of(rows_of(c(0, -0.1, 0.1), c(0, -0.3, 0.3), c(0, -5, 5))))[1]
   expect_match(
     open,
     "^Undecided: .*Bursts of new that were not seen may cost 0.010 %[.] Measuring for 90 s in total decides"
   )
-  expect_match(version_sentences(result_of(rows_of(c(0, -0.1, 0.1), c(0, -1, 1), c(0, -5, 5)), NULL)),
+  expect_match(version_sentences(result_of(rows_of(c(0, -0.1, 0.1), c(0, -1, 1), c(0, -5, 5)), NULL))[1],
                "^Through its bursts")
   expect_match(versions_view(fail, "c")$sentences, "agent|2 uses 0.5 % of one CPU, agent-1 0.4 %.",
                fixed = TRUE, all = FALSE)
+})
+
+test_that("what switching alone could not tell on a busy machine is words, and no figure", {
+  for (whole in list(c(56.8, NA, NA), c(-13, -70, 200), c(3, -Inf, Inf))) {
+    busy <- result_of(rows_of(c(NA, NA, NA), c(NA, NA, NA), whole))
+    busy$campaign <- list(rows = data.frame(arm = "off", preempted_ns_sum = 9e8, wall_ns = 1e9, ranks = 2))
+    expect_match(
+      version_sentences(busy)[1],
+      paste0("^Undecided: whether new costs barrier 0.2 % more than old. By time nothing can be told of it: ",
+             "the machine was too busy [(]other tasks held the ranks' CPUs 45 % of the time without it[)][.]")
+    )
+    expect_no_match(paste(table_lines(versions_table(busy)), collapse = " "), "[0-9]")
+  }
 })
 
 test_that("a summary for a pull request and a test report hold the answer, and escape what names have", {
