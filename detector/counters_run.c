@@ -14,6 +14,7 @@ static int open_kernel(struct nd_counters *c, const struct nd_run *r) {
     c->kernel = nl_kernel_open("/proc", c->cpus, n_cpus);
     if (!c->kernel) return nl_error("not enough memory for the counters of CPUs");
     c->reading_ns = nl_kernel_reading_ns(c->kernel);
+    c->wake_ns = nl_kernel_wake_ns();
     return 0;
 }
 
@@ -21,7 +22,7 @@ static void describe(struct nd_run *r, int is_read) {
     const struct nd_counters *c = &r->counters;
     char unknown[200];
     nl_kernel_problem(c->kernel, unknown, sizeof unknown);
-    nd_launch_json_counters(r->root.launch, c->reading_ns, is_read, unknown,
+    nd_launch_json_counters(r->root.launch, c->reading_ns, c->wake_ns, is_read, unknown,
                             c->probe ? nd_probe_problem(c->probe) : "");
     if (!is_read)
         nd_launch_json_warn(
@@ -36,10 +37,11 @@ int nd_counters_open(struct nd_run *r) {
     int is_leader = r->team.node_rank == 0;
     if (!nd_options_has_agent(r->o) && !nd_options_has_generator(r->o)) return 0;
     if (nd_run_agree_failed(r, is_leader && open_kernel(c, r))) return -1;
-    int64_t longest_ns = c->reading_ns;
-    MPI_Allreduce(MPI_IN_PLACE, &longest_ns, 1, MPI_INT64_T, MPI_MAX, r->team.world);
-    c->reading_ns = longest_ns;
-    int is_read = r->o->half_ns <= 0 || 2. * (double)longest_ns <= MOST_OF_A_HALF * (double)r->o->half_ns;
+    int64_t longest_ns[] = {c->reading_ns, c->wake_ns};
+    MPI_Allreduce(MPI_IN_PLACE, longest_ns, 2, MPI_INT64_T, MPI_MAX, r->team.world);
+    c->reading_ns = longest_ns[0];
+    c->wake_ns = longest_ns[1];
+    int is_read = r->o->half_ns <= 0 || 2. * (double)c->reading_ns <= MOST_OF_A_HALF * (double)r->o->half_ns;
     /* those of a program that is followed are not ours to try out */
     if (is_read && !r->program && !(c->probe = nd_probe_open()))
         nl_error("not enough memory for the counters of a rank");

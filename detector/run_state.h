@@ -41,6 +41,7 @@ struct nd_agent_state {
 struct nd_counters {
     struct nd_probe *probe; /* this rank's; NULL: it does not look */
     int64_t reading_ns;     /* of the kernel's counters, on the slowest node */
+    int64_t wake_ns;        /* CPU time of a wake-up, on the slowest node */
     /* leaders */
     struct nl_kernel *kernel;
     unsigned char *cpus; /* flags; what the kernel's counters borrow */

@@ -9,7 +9,10 @@ least_behalf_percent <- 0.005
 # with the agent, percent of one CPU, with `low` and `high` (one-sided `alpha` each), `on_percent` (all that
 # it uses there while the agent is on), `more_bursts` (share of its bursts that are more than without the
 # agent), `group` (as in behalf_groups), `p_value`, `p_holm` over all rows. NULL: single bursts of others
-# are not on record. Which tasks are tested does not depend on the arms.
+# are not on record. Which tasks are tested does not depend on the arms. Where the agent is frozen between
+# short halves, whether a task has more is tested by these pairs, too, whose order is random, each at half of
+# alpha: freezing shifts work and so changes its rate, but brings none. How much it is the undisturbed
+# stretches say, and the pairs only where stretches are too few.
 behalf_accounts <- function(campaign, alpha = 0.01) {
   rows <- bind_rows(lapply(agent_shifts(campaign), function(shift) {
     bursts <- others_in_halves(campaign, as.character(shift$launch), as.character(shift$host), shift$rows)
@@ -21,7 +24,7 @@ behalf_accounts <- function(campaign, alpha = 0.01) {
       ns <- numeric(nrow(shift$rows))
       sums <- rowsum(mine$duration_ns, mine$half)
       ns[as.integer(rownames(sums))] <- sums[, 1]
-      got <- shift_account(account_shift(shift, ns), alpha)
+      got <- either_account(account_shift(shift, ns), if (shift$is_quick) paired_shift(shift, ns), alpha)
       if (is.null(got)) return(NULL)
       data.frame(launch = as.character(shift$launch), host = as.character(shift$host), kind = shift$kind,
                  task = task,
@@ -46,8 +49,14 @@ others_in_halves <- function(campaign, id, host, rows) {
   if (!is_zero(keys$not_kept) || !is_zero(keys$lost)) return(NULL)
   order <- order(rows[["start_ns"]])
   halves <- data.frame(start = rows[["start_ns"]][order], wall = rows[["wall_ns"]][order], row = order)
-  in_halves(bursts[!is.na(bursts$task), ], halves)
+  bursts <- bursts[!is.na(bursts$task), ]
+  bursts$task <- pool_of_task(bursts$task)
+  in_halves(bursts, halves)
 }
+
+# The kernel's workers of a pool take whatever work comes next: kworker/u8:1 and kworker/u8:2 are kworker/u8,
+# kworker/1:0H is kworker/1H.
+pool_of_task <- function(task) sub("^(kworker/u?[0-9]+):[0-9]+", "\\1", task)
 
 # On minus off, us per second, of what a task had in each half: by pairs, or of undisturbed stretches, which
 # have no partner.
@@ -58,6 +67,24 @@ account_shift <- function(shift, ns) {
   pairs <- pair_rows(rows)
   mine <- which(pairs$on %in% shift$on)
   ratio_shift(rows, pairs$on[mine], pairs$off[mine], "account_ns")
+}
+
+# The same by all pairs of the agent, short ones included.
+paired_shift <- function(shift, ns) {
+  rows <- shift$rows
+  rows$account_ns <- ns
+  pairs <- pair_rows(rows)
+  mine <- which(as.character(rows[["kind"]][pairs$on]) == shift$kind)
+  ratio_shift(rows, pairs$on[mine], pairs$off[mine], "account_ns")
+}
+
+# The account by `d`, or by `more` where `d` has none; the test by both together.
+either_account <- function(d, more, alpha) {
+  got <- shift_account(d, alpha)
+  also <- if (!is.null(more)) shift_account(more, alpha)
+  if (is.null(got) || is.null(also)) return(got %||% also)
+  got$p_value <- min(1, 2 * min(got$p_value, also$p_value))
+  got
 }
 
 # The mean of shifts in us per second, as percent of one CPU, by values or by blocks of them, whichever is
@@ -78,7 +105,8 @@ more_bursts <- function(half, shift) {
 
 group_of_task <- function(campaign, shift, task) {
   tasks <- campaign$tasks
-  is_mine <- tasks[["launch"]] %in% shift$launch & tasks[["host"]] %in% shift$host & tasks[["task"]] %in% task
+  is_mine <- tasks[["launch"]] %in% shift$launch & tasks[["host"]] %in% shift$host &
+    pool_of_task(as.character(tasks[["task"]])) %in% task
   known <- tasks[["group"]][is_mine]
   hit <- names(behalf_groups)[behalf_groups %in% known]
   if (length(hit) > 0) hit[1] else "others"
@@ -88,7 +116,7 @@ group_of_task <- function(campaign, shift, task) {
 behalf_named <- function(report) {
   rows <- report$behalf_tasks
   if (NROW(rows) == 0) return(NULL)
-  rows <- rows[rows$p_holm <= report$alpha & rows$low > 0, ]
+  rows <- rows[rows$p_holm <= report$alpha & rows$percent > 0, ]
   if (nrow(rows) > 0) rows
 }
 

@@ -6,10 +6,11 @@
 # a rate, "TLB shootdowns"; a ratio, a format with the change in words (`longer`). `each_us`: the most that
 # one event costs a rank, by rule of thumb: a rate that could not cost `agree_percent` (estimate-figures.R)
 # is named by nobody. `least`: the same for a ratio, percent. `by_bursts`: each burst on a rank's CPU brings
-# some by itself. `follows`: the counter whose events bring these, which is named in their place.
-counter <- function(column, words, each_us = NA_real_, least = NA_real_, by_bursts = FALSE, follows = NULL,
-                    value = function(rows) rows[[column]], longer = c("longer", "as long"),
-                    kind = if (is.na(each_us)) "ratio" else "rate") {
+# some by itself. `of_wakes`: a wake-up brings one, which costs at least what a wake-up that does nothing
+# costs on this machine. `follows`: counters whose events bring these, and are named in their place.
+counter <- function(column, words, each_us = NA_real_, least = NA_real_, by_bursts = FALSE,
+                    of_wakes = FALSE, follows = NULL, value = function(rows) rows[[column]],
+                    longer = c("longer", "as long"), kind = if (is.na(each_us)) "ratio" else "rate") {
   as.list(environment())
 }
 
@@ -17,8 +18,10 @@ mechanism_counters <- list(
   function_calls = counter("irq_call", "function-call interrupts", each_us = 5,
                            value = function(rows) pmax(0, rows[["irq_call"]] - rows[["irq_tlb"]])),
   tlb_shootdowns = counter("irq_tlb", "TLB shootdowns", each_us = 5),
-  timer_interrupts = counter("irq_timer", "local timer interrupts", each_us = 3, by_bursts = TRUE),
-  reschedule_interrupts = counter("irq_reschedule", "rescheduling interrupts", each_us = 3, by_bursts = TRUE),
+  timer_interrupts = counter("irq_timer", "local timer interrupts", each_us = 3, by_bursts = TRUE,
+                             of_wakes = TRUE),
+  reschedule_interrupts = counter("irq_reschedule", "rescheduling interrupts", each_us = 3, by_bursts = TRUE,
+                                  of_wakes = TRUE),
   device_interrupts = counter("irq_device", "device interrupts", each_us = 10),
   other_interrupts = counter("irq_other", "interrupts of other kinds", each_us = 5, by_bursts = TRUE),
   timer_softirqs = counter("softirq_timer", "timer softirqs", each_us = 5, by_bursts = TRUE,
@@ -27,19 +30,23 @@ mechanism_counters <- list(
   block_softirqs = counter("softirq_block", "block softirqs", each_us = 20, follows = "device_interrupts"),
   tasklets = counter("softirq_tasklet", "tasklets", each_us = 10),
   scheduler_softirqs = counter("softirq_sched", "scheduler softirqs", each_us = 5, by_bursts = TRUE,
-                               follows = "timer_interrupts"),
+                               follows = c("timer_interrupts", "reschedule_interrupts")),
   rcu_softirqs = counter("softirq_rcu", "RCU softirqs", each_us = 5, by_bursts = TRUE,
                          follows = "timer_interrupts"),
-  cpu_switches = counter("cpu_switches", "context switches", each_us = 3, by_bursts = TRUE,
-                         follows = "timer_interrupts"),
+  cpu_switches = counter("cpu_switches", "context switches", each_us = 3, by_bursts = TRUE, of_wakes = TRUE,
+                         follows = c("timer_interrupts", "reschedule_interrupts")),
   rank_switches = counter("rank_involuntary", "involuntary context switches of ranks", each_us = 3,
-                          by_bursts = TRUE, follows = "timer_interrupts"),
+                          by_bursts = TRUE, of_wakes = TRUE,
+                          follows = c("timer_interrupts", "reschedule_interrupts")),
   rank_migrations = counter("rank_moves", "migrations of ranks", each_us = 1000),
   page_faults = counter("faults", "page faults of ranks", each_us = 2),
-  memory_latency = counter("memory_ns", "memory and the shared cache take ranks %s", least = 8),
+  # each line of the trial has a page of its own, whose translation a shootdown drops
+  memory_latency = counter("memory_ns", "memory and the shared cache take ranks %s", least = 8,
+                           follows = "tlb_shootdowns"),
   core_speed = counter("speed_ns", "their CPUs take %s for the same instructions", least = 0.5),
+  # who changes a rank's memory map from outside has it locked while it shoots translations down
   memory_lock = counter("lock_ns", "a change of a rank's memory map takes %s (another task holds its lock)",
-                        least = 50),
+                        least = 50, follows = "tlb_shootdowns"),
   cache_misses = counter("cache_misses", "an instruction has %s last-level cache misses", least = 20,
                          longer = c("more", "as many"),
                          value = function(rows) rows[["cache_misses"]] / rows[["instructions"]]),
@@ -64,9 +71,12 @@ mechanism_changes <- function(campaign, alpha = 0.01) {
   paired <- counted_pairs(all)
   if (nrow(paired) == 0) return(NULL)
   used <- bursts_use(campaign)
+  wake_us <- wake_up_us(campaign)
   treatment <- paste(paired$kind, paired$level, sep = "\r")
   bind_rows(lapply(split(paired, in_order(treatment)), function(pairs) {
-    rows <- bind_rows(lapply(names(mechanism_counters), function(name) counter_row(name, all, pairs, alpha)))
+    rows <- bind_rows(lapply(names(mechanism_counters), function(name) {
+      counter_row(name, all, pairs, alpha, wake_us)
+    }))
     if (nrow(rows) == 0) return(NULL)
     rows$p_holm <- stats::p.adjust(rows$p_value, "holm")
     rows <- cbind(kind = pairs$kind[1], level_requested_percent = pairs$level[1], rows)
@@ -87,7 +97,8 @@ counted_pairs <- function(rows) {
              level = rows$level_requested_percent[on], launch = as.character(rows$launch[on]))
 }
 
-counter_row <- function(name, rows, pairs, alpha) {
+# `wake_us`: what a wake-up costs here at least.
+counter_row <- function(name, rows, pairs, alpha, wake_us = 0) {
   counter <- mechanism_counters[[name]]
   x <- as.numeric(counter$value(rows))
   if (length(x) != nrow(rows)) return(NULL)
@@ -109,7 +120,7 @@ counter_row <- function(name, rows, pairs, alpha) {
     p_value = stats::pt(est$estimate / est$se, est$df, lower.tail = FALSE),
     z = est$estimate / est$se,
     cost_percent = if (counter$kind == "rate") {
-      change * counter$each_us / 1e4
+      change * max(counter$each_us, if (counter$of_wakes) wake_us) / 1e4
     } else {
       NA_real_
     }
@@ -158,7 +169,7 @@ are_named <- function(rows, alpha, used_us = NA_real_) {
   enough <- ifelse(rows$unit == "rate", rows$cost_percent >= least, rows$change >= of("least"))
   named <- rows$p_holm <= alpha & enough & rows$change > 0
   named <- named %in% TRUE
-  behind <- vapply(counters, function(counter) isTRUE(counter$follows %in% rows$counter[named]), NA)
+  behind <- vapply(counters, function(counter) isTRUE(any(counter$follows %in% rows$counter[named])), NA)
   named & !behind
 }
 
@@ -170,6 +181,13 @@ bursts_use <- function(campaign) {
   lapply(split(on, as.character(accounts[["kind"]][on])), function(at) {
     1e6 * sum(accounts[["agent_on_ranks_ns"]][at]) / sum(accounts[["wall_ns"]][at])
   })
+}
+
+# CPU time of a wake-up that does nothing, us, on the slowest node of the slowest launch; 0: no launch says.
+wake_up_us <- function(campaign) {
+  of_launch <- function(info) if (is.list(info$counters)) info$counters$wake_ns
+  ns <- unlist(lapply(campaign$launches, of_launch), use.names = FALSE)
+  max(0, as.numeric(ns)[is.finite(as.numeric(ns))]) / 1e3
 }
 
 # One sentence, the strongest first; NULL: nothing changed that may be a cause. `beyond`: whether more was

@@ -1,6 +1,6 @@
 #include "common/sys/nl_kernel.h"
 
-enum { READ_BYTES = 1 << 16, MOST_COLUMNS = 8192, TRIES = 5 };
+enum { READ_BYTES = 1 << 16, MOST_COLUMNS = 8192, TRIES = 5, WAKES = 51, SLEEP_NS = 50000 };
 
 /* A file that is read again and again, as a whole. */
 struct source {
@@ -215,6 +215,19 @@ int64_t nl_kernel_reading_ns(struct nl_kernel *k) {
     }
     qsort(took_ns, TRIES, sizeof *took_ns, smallest_first);
     return took_ns[TRIES / 2];
+}
+
+int64_t nl_kernel_wake_ns(void) {
+    const struct timespec pause = {.tv_nsec = SLEEP_NS};
+    int64_t took_ns[WAKES], from_ns = nl_thread_cpu_ns();
+    for (int i = 0; i < WAKES; i++) {
+        nanosleep(&pause, NULL);
+        int64_t now_ns = nl_thread_cpu_ns();
+        took_ns[i] = now_ns - from_ns;
+        from_ns = now_ns;
+    }
+    qsort(took_ns, WAKES, sizeof *took_ns, smallest_first);
+    return took_ns[WAKES / 2];
 }
 
 void nl_kernel_problem(const struct nl_kernel *k, char *text, size_t size) {

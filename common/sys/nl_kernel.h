@@ -45,5 +45,9 @@ void nl_kernel_between(const int64_t before[NL_N_KERNEL], const int64_t after[NL
 /* How long one reading takes, ns: the median of some. */
 int64_t nl_kernel_reading_ns(struct nl_kernel *kernel);
 
+/* CPU time of one wake-up by a timer, after which the thread sleeps again at once, ns: the median of some;
+ * takes a few milliseconds. A task that does little else is known by it. */
+int64_t nl_kernel_wake_ns(void);
+
 /* Which files cannot be read here, and so what is not known; "" where all is. */
 void nl_kernel_problem(const struct nl_kernel *kernel, char *text, size_t size);

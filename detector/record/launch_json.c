@@ -366,12 +366,14 @@ void nd_launch_json_account(json_t *launch, const char *host, const struct nl_ac
             nl_account_percent_of_cpu(sum, sum->worst.unaccounted_ns), sum->blind[0] ? ": " : "", sum->blind);
 }
 
-void nd_launch_json_counters(json_t *launch, int64_t reading_ns, int is_read, const char *unknown,
-                             const char *problem) {
-    json_object_set_new(launch, "counters",
-                        json_pack("{s:I, s:b, s:o, s:o}", "reading_ns", (json_int_t)reading_ns, "read",
-                                  is_read, "not_there", nl_json_text(unknown[0] ? unknown : NULL), "hardware",
-                                  nl_json_text(problem[0] ? problem : NULL)));
+void nd_launch_json_counters(json_t *launch, int64_t reading_ns, int64_t wake_ns, int is_read,
+                             const char *unknown, const char *problem) {
+    json_object_set_new(
+        launch, "counters",
+        json_pack("{s:I, s:I, s:b, s:o, s:o}", "reading_ns", (json_int_t)reading_ns, "wake_ns",
+                  (json_int_t)wake_ns, "read", is_read, "not_there",
+                  nl_json_text(unknown[0] ? unknown : NULL), "hardware",
+                  nl_json_text(problem[0] ? problem : NULL)));
 }
 
 void nd_launch_json_likwid(json_t *launch, int is_asked, const char *problem) {

@@ -108,10 +108,11 @@ void nd_launch_json_before(json_t *launch, const struct nd_quiet_node *nodes, in
  * CPU may lose. */
 void nd_launch_json_account(json_t *launch, const char *host, const struct nl_account_sum *sum);
 
-/* Adds "counters": what is read around halves, how long a reading of the kernel's takes on the slowest node,
- * which files of the kernel this node has not, and why hardware counters are not read ("": they are). */
-void nd_launch_json_counters(json_t *launch, int64_t reading_ns, int is_read, const char *unknown,
-                             const char *problem);
+/* Adds "counters": what is read around halves, how long a reading of the kernel's and a wake-up take on the
+ * slowest node, which files of the kernel this node has not, and why hardware counters are not read ("": they
+ * are). */
+void nd_launch_json_counters(json_t *launch, int64_t reading_ns, int64_t wake_ns, int is_read,
+                             const char *unknown, const char *problem);
 
 void nd_launch_json_agent(json_t *launch, const struct nd_agent_end *node);
 

@@ -1,24 +1,35 @@
-/* An agent that disturbs by one known mechanism, until it is ended; started and frozen as any agent is.
- * bench_mechanism calls CPU...    reads a counter of each CPU over and over: a function-call interrupt there
- * (needs CAP_PERFMON) bench_mechanism tlb NAME        tells the kernel that memory of the processes called
- * NAME is cold: TLB shootdowns (needs CAP_SYS_NICE) bench_mechanism cache           writes through 96 MiB
- * without end bench_mechanism smaps NAME      reads /proc/PID/smaps of the processes called NAME over and
- * over bench_mechanism timers MICROSECONDS   a timer of this period wakes it, and it does nothing
- * bench_mechanism writer FILE     writes 1 MiB to FILE and has the kernel's flushers bring it to the disk,
- * each 50 ms */
+/* An agent that disturbs by one known mechanism, until it is ended; started and frozen as any agent is:
+ *   bench_mechanism calls CPU...         reads a counter of each CPU over and over: a function-call interrupt
+ *                                        there (needs CAP_PERFMON)
+ *   bench_mechanism tlb NAME             tells the kernel that memory of the processes called NAME is cold:
+ *                                        TLB shootdowns (needs CAP_SYS_NICE)
+ *   bench_mechanism cache                writes through 96 MiB without end
+ *   bench_mechanism core                 writes through 8 MiB each 10 ms: what its CPU's own caches held is
+ *                                        gone then
+ *   bench_mechanism smaps NAME           reads /proc/PID/smaps of the processes called NAME over and over
+ *   bench_mechanism timers MICROSECONDS  a timer of this period wakes it, and it does nothing
+ *   bench_mechanism writer FILE          writes 1 MiB to FILE and has the kernel's flushers bring it to the
+ *                                        disk, each 50 ms
+ * And what it does to a rank on this machine, percent:
+ *   bench_mechanism shared CPU           how much longer memory takes here while `cache` runs on CPU, by the
+ *                                        trial of ranks */
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <sys/timerfd.h>
 #include <sys/uio.h>
 
 #include "common/base/nl_units.h"
+#include "detector/measure/probe.h"
+#include "tests/bench/median.h"
 
 #ifndef MADV_COLD
 #define MADV_COLD 20
 #endif
 
-enum { MOST = 64, THRASH_BYTES = 96 << 20, WRITE_BYTES = 1 << 20 };
+enum { MOST = 64, THRASH_BYTES = 96 << 20, CORE_BYTES = 8 << 20, WRITE_BYTES = 1 << 20 };
 
-static const struct timespec pause_50us = {.tv_nsec = 50000}, pause_50ms = {.tv_nsec = 50000000};
+static const struct timespec pause_50us = {.tv_nsec = 50000}, pause_10ms = {.tv_nsec = 10000000},
+                             pause_50ms = {.tv_nsec = 50000000};
 
 static void fail(const char *what) {
     perror(what);
@@ -93,14 +104,46 @@ static void tlb(const char *name) {
     }
 }
 
-static void cache(void) {
-    char *memory = malloc(THRASH_BYTES);
+/* `pause`: between two rounds; NULL: none. */
+static void thrash(size_t size, const struct timespec *pause) {
+    char *memory = malloc(size);
     if (!memory) fail("malloc");
     for (uint8_t round = 0;; round++) {
-        for (size_t i = 0; i < THRASH_BYTES; i += 64)
+        for (size_t i = 0; i < size; i += 64)
             memory[i] = (char)round;
         __asm__ volatile("" : : "r"(memory) : "memory");
+        if (pause) nanosleep(pause, NULL);
     }
+}
+
+/* The trial after 25 ms each, with `cache` on that CPU and without it, in turn. */
+static int shared(const char *cpu) {
+    enum { EACH = 200 };
+    static double took_ns[2][EACH];
+    struct nd_probe *probe = nd_probe_open();
+    pid_t child = probe ? fork() : -1;
+    if (child < 0) fail("fork");
+    if (child == 0) {
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(atoi(cpu), &one);
+        if (sched_setaffinity(0, sizeof one, &one)) fail("sched_setaffinity");
+        thrash(THRASH_BYTES, NULL);
+    }
+    int n[2] = {0};
+    for (int i = 0; n[0] < EACH || n[1] < EACH; i++) {
+        int is_on = i & 1;
+        struct nd_probe_sum sum;
+        kill(child, is_on ? SIGCONT : SIGSTOP);
+        for (int64_t until_ns = nl_mono_ns() + 25000000; nl_mono_ns() < until_ns;)
+            continue;
+        nd_probe_begin(probe);
+        nd_probe_end(probe, &sum);
+        if (sum.n_memory > 0 && n[is_on] < EACH) took_ns[is_on][n[is_on]++] = sum.memory_ns;
+    }
+    kill(child, SIGKILL);
+    printf("%.1f\n", 100 * (median(took_ns[1], EACH) / median(took_ns[0], EACH) - 1));
+    return 0;
 }
 
 static void smaps(const char *name) {
@@ -151,14 +194,18 @@ int main(int argc, char **argv) {
     else if (strcmp(word, "tlb") == 0 && argc == 3)
         tlb(argv[2]);
     else if (strcmp(word, "cache") == 0 && argc == 2)
-        cache();
+        thrash(THRASH_BYTES, NULL);
+    else if (strcmp(word, "core") == 0 && argc == 2)
+        thrash(CORE_BYTES, &pause_10ms);
+    else if (strcmp(word, "shared") == 0 && argc == 3)
+        return shared(argv[2]);
     else if (strcmp(word, "smaps") == 0 && argc == 3)
         smaps(argv[2]);
     else if (strcmp(word, "timers") == 0 && argc == 3 && atoll(argv[2]) > 0)
         timers(argv[2]);
     else if (strcmp(word, "writer") == 0 && argc == 3)
         writer(argv[2]);
-    fprintf(stderr, "usage: bench_mechanism calls CPU... | tlb NAME | cache | smaps NAME | timers "
-                    "MICROSECONDS | writer FILE\n");
+    fprintf(stderr, "usage: bench_mechanism calls CPU... | tlb NAME | cache | core | smaps NAME | timers "
+                    "MICROSECONDS | writer FILE | shared CPU\n");
     return 2;
 }

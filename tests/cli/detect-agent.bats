@@ -304,7 +304,7 @@ END
         { timers += $c["irq_timer"]; known += $c["irq_timer"] != ""; locks += $c["lock_ns"] > 0 }
         END { print NR, bad + 0, timers, known, locks;
             exit !(bad == 0 && (known == 0 || timers > 0) && locks > 0) }' "$file"
-    jq -e '.counters | .reading_ns > 0 and .read == true and
+    jq -e '.counters | .reading_ns > 0 and .wake_ns > 0 and .read == true and
         (.hardware == null or (.hardware | test("not counted here")))' "$OUT/one/launch.json"
     # who else ran is kept beside the agent's own bursts, where who runs is seen at all
     if jq -e '.agents[0].source == "cpu"' "$OUT/one/launch.json" >"$BATS_TEST_TMPDIR/source" &&

@@ -47,6 +47,9 @@ test_that("each mechanism is named by what the kernel counts more of with it, an
   expect_equal(named(counted_halves(1, c(irq_call = 2000))), "function_calls")
   # a shootdown is counted as a function call, too
   expect_equal(named(counted_halves(2, c(irq_call = 2000, irq_tlb = 2000))), "tlb_shootdowns")
+  # which drops the translations of a rank's pages, and comes from a task that holds its lock
+  expect_equal(named(counted_halves(2, c(irq_tlb = 5000), c(memory_ns = 1.15, lock_ns = 1.8))),
+               "tlb_shootdowns")
   expect_equal(named(counted_halves(3, c(irq_timer = 5000, softirq_timer = 3000, rank_involuntary = 5000))),
                "timer_interrupts")
   expect_equal(named(counted_halves(4, longer = c(lock_ns = 20))), "memory_lock")
@@ -63,6 +66,17 @@ test_that(paste0("an agent that only uses CPU time is given no mechanism, though
   # the same number without bursts to explain it costs nothing that counts; ten times as many do
   expect_equal(named(counted_halves(9, 10 * of_bursts), agent_us = 1e5), character())
   expect_true("timer_interrupts" %in% named(counted_halves(9, 20 * of_bursts), agent_us = 1e4))
+  # bursts that do little but wake up, by what that costs here, are interruptions and not work
+  storm <- function(wake_ns, agent_us) {
+    of_wakes <- c(irq_timer = 12000, rank_involuntary = 9000, softirq_sched = 300)
+    campaign <- counted_campaign(counted_halves(11, of_wakes), agent_us)
+    campaign$launches$L$counters <- list(read = TRUE, wake_ns = wake_ns)
+    got <- mechanism_changes(campaign)
+    got$counter[got$named]
+  }
+  expect_equal(storm(18000, 4e5), "timer_interrupts")
+  expect_equal(storm(1000, 4e5), character())
+  expect_equal(storm(1000, 5e4), "timer_interrupts")
   # less of it is no cause
   expect_equal(named(within(counted_halves(10), irq_timer <- ifelse(arm == "on", 0, irq_timer))), character())
 })

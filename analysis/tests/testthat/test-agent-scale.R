@@ -446,3 +446,35 @@ test_that(paste0("of what a task does anyway as much is left out: bursts, where 
   expect_equal(nrow(on_behalf(bursts[0, ], 1, 1)), 0)
   expect_equal(on_behalf(bursts, 1.2, 1), bursts)
 })
+
+test_that(paste0("what the kernel's workers do on behalf of an agent is seen between short halves, too, and ",
+                 "its size by undisturbed stretches where these are enough"), {
+  expect_equal(pool_of_task(c("kworker/u8:12", "kworker/1:0H", "kworker/0:3", "ksoftirqd/1", "cron:1")),
+               c("kworker/u8", "kworker/1H", "kworker/0", "ksoftirqd/1", "cron:1"))
+  # 60 pairs of 25 ms and `n` stretches of 1 s, each before some pairs; the worker has 1 % more with the agent
+  quick <- function(seed, n, more = 1) {
+    set.seed(seed)
+    arms <- as.vector(vapply(1:60, function(i) sample(c("off", "on")), c("", "")))
+    rows <- data.frame(launch = "L", host = "n1", operation = "barrier", bytes = 0,
+                       pair = c(rep(1:60, each = 2), 60 + seq_len(n)), arm = c(arms, rep("on", n)),
+                       start_ns = c(1e9 + 2.5e7 * (1:120), 1e9 + 2.5e7 * 120 * (seq_len(n) - 0.5) / n),
+                       wall_ns = c(rep(2.5e7, 120), rep(1e9, n)))
+    rows$kind <- ifelse(rows$arm == "on", "asker", "off")
+    rows$level_requested_percent <- ifelse(rows$arm == "on", Inf, 0)
+    list(rows = rows, on = 120 + seq_len(n), off = which(rows$arm == "off"), kind = "asker", is_quick = TRUE,
+         ns = rows$wall_ns * (stats::rgamma(nrow(rows), 20, 2e4) + (rows$arm == "on") * more / 100))
+  }
+  account <- function(shift) {
+    either_account(account_shift(shift, shift$ns), paired_shift(shift, shift$ns), 0.01)
+  }
+  few <- account(quick(1, 4))
+  expect_lt(few$p_value, 1e-6)
+  expect_true(few$low < 1 && 1 < few$high)
+  shift <- quick(2, 12)
+  many <- account(shift)
+  expect_equal(many[c("percent", "low", "high")],
+               shift_account(account_shift(shift, shift$ns), 0.01)[c("percent", "low", "high")])
+  expect_lt(many$p_value, 1e-6)
+  false <- vapply(1:200, function(seed) account(quick(seed, 12, 0))$p_value <= 0.01, TRUE)
+  expect_lte(sum(false), stats::qbinom(0.999, 200, 0.01))
+})

@@ -107,6 +107,12 @@ TEST_WITH(a_reading_sees_what_came_since_the_one_before, make_folder, remove_tre
     nl_kernel_between(before, after, between);
     assert_int_equal(between[NL_SOFTIRQ_NET], -1);
     assert_true(nl_kernel_reading_ns(k) > 0);
+    /* much less than what is slept between */
+    int64_t wake_ns = nl_kernel_wake_ns();
+    assert_true(wake_ns > 0);
+    int64_t from_ns = nl_thread_cpu_ns();
+    nl_kernel_wake_ns();
+    assert_true(nl_thread_cpu_ns() - from_ns >= wake_ns);
     nl_kernel_close(k);
 }
 
