@@ -25,10 +25,12 @@ boot_rows <- function(dirs) {
 }
 
 # How many boots of each of two names a two-sided test at 2 alpha takes: all orders are as likely, and the
-# most extreme one has to be below alpha on its side.
-boots_needed <- function(alpha) {
+# most extreme one has to be at most alpha on its side, over `comparisons` (operations and sizes) by Holm's
+# correction. `beside`: so many there are of one name; NA where none are enough.
+boots_needed <- function(alpha, comparisons = 1, beside = NULL) {
+  if (identical(as.numeric(beside), 0)) return(NA_real_)
   n <- 1
-  while (smallest_p(n, n) > alpha) n <- n + 1
+  while (smallest_p(n, beside %||% n) > alpha / comparisons) n <- n + 1
   n
 }
 
@@ -42,13 +44,20 @@ compare_boots <- function(dirs, margin = NULL, alpha = 0.01) {
   if (any(duplicated(all[c("boot", "operation", "bytes", "ranks")]))) {
     abort_data("one boot has two launches: a boot counts once")
   }
+  measured <- tapply(row_key(all, c("operation", "bytes", "ranks")), all$boot,
+                     function(keys) paste(sort(keys), collapse = "\r"))
+  if (length(unique(measured)) > 1) {
+    abort_data("these boots did not measure the same operations, sizes and ranks: ",
+               join_words(names(measured)[measured != measured[[1]]]), " differ from ", names(measured)[1])
+  }
   names <- unique(all$name[order(all$started)])
   if (length(names) > 2) {
     abort_data("there are boots of ", join_words(names), ": name the folders of two of them")
   }
   boots <- vapply(names, function(name) length(unique(all$boot[all$name == name])), 0)
-  enough <- length(names) == 2 && smallest_p(boots[[1]], boots[[2]]) <= alpha
   key <- row_key(all, c("operation", "bytes", "ranks"))
+  comparisons <- length(unique(key))
+  enough <- length(names) == 2 && smallest_p(boots[[1]], boots[[2]]) <= alpha / comparisons
   rows <- if (enough) bind_rows(lapply(unname(split(all, in_order(key))), boot_row, names, margin, alpha))
   if (NROW(rows) > 0) {
     shown <- stats::p.adjust(rows$p_two_sided, "holm") <= 2 * alpha
@@ -57,8 +66,9 @@ compare_boots <- function(dirs, margin = NULL, alpha = 0.01) {
                            ifelse(!shown, "undecided", ifelse(rows$estimate > 0, "slower", "faster")))
   }
   answer <- if (!is.null(margin)) if (NROW(rows) == 0) "inconclusive" else setting_answer(rows, margin)
-  list(rows = rows, names = names, boots = boots, needed = boots_needed(alpha), margin = margin,
-       alpha = alpha, answer = answer)
+  list(rows = rows, names = names, boots = boots, needed = boots_needed(alpha, comparisons),
+       beside = vapply(boots, function(n) boots_needed(alpha, comparisons, n), 0),
+       comparisons = comparisons, margin = margin, alpha = alpha, answer = answer)
 }
 
 boot_row <- function(rows, names, margin, alpha) {
@@ -82,13 +92,15 @@ boot_sentences <- function(result) {
   if (is.null(result$rows)) {
     return(sprintf(
       paste(
-        paste0("There are boots: %s. The exact two-sided test at %s takes %d of each, so these do not ",
+        paste0("There are boots: %s. The exact two-sided test at %s takes %d of each%s%s, so these do not ",
                "decide anything:"),
         "boot again, in random order, and run the same command."
       ),
       counted_boots,
       format_confidence(2 * result$alpha),
-      result$needed
+      result$needed,
+      if (result$comparisons > 1) sprintf(" for %d operations and sizes", result$comparisons) else "",
+      beside_words(result)
     ))
   }
   vapply(seq_len(nrow(result$rows)), function(i) {
@@ -98,6 +110,15 @@ boot_sentences <- function(result) {
             panel_name(row), row$outcome, format_effect(row$estimate), range, counted_boots,
             format_p(row$p_two_sided))
   }, "")
+}
+
+# ", or 14 of another name beside 2 of plain": what would also do with the boots that there are, of the name
+# with most of them.
+beside_words <- function(result) {
+  most <- which.max(result$boots)
+  beside <- result$beside[[most]]
+  if (beside >= result$needed) return("")
+  sprintf(", or %d beside the %d of %s", beside, result$boots[[most]], result$names[most])
 }
 
 boot_table <- function(result) {

@@ -18,15 +18,21 @@ placebo_arm <- "placebo"
 # p-value is at most 2 alpha with Holm's correction over all arms, operations and sizes. The placebo writes
 # the reference's values again, so what it costs is what writing costs; a difference below the upper bound
 # of that is not stated. Where halves show the arm before them (carry_over()) nothing is stated. `margin`:
-# percent, on both sides; NULL: none, and "no difference" cannot be found. A list: `rows`, a data frame, one
-# row per operation, size and arm: `operation`, `bytes`, `ranks`, `kind`, `label` ("KEY OTHER instead of
-# REFERENCE"), `estimate`, `ci_low`, `ci_high` (percent of the time, above 0: slower), `p_two_sided`,
-# `p_holm`, `writing_percent` (upper bound of what writing costs), `n`, `unit_of_inference`, `outcome`
-# (slower, faster, no difference, undecided), `reason` (why it is undecided, else NA), `needs_s` (how long a
-# run would decide, NA: not known), `preempted_percent` (CPU time of other tasks on the ranks' CPUs more
-# than with the reference, percent of one CPU), `settling_percent` (effect of the arm before, of this
-# arm's), `settling_p`; `writing` (the same of the placebo); `margin`, `alpha`, `power`, `answer` (with a
-# margin: pass, fail, inconclusive), `settings` (each file, what was found and is now), `notes`, `took_s`.
+# percent, on both sides; NULL: none, and "no difference" cannot be found. The time has two parts: operations
+# that nothing interrupts, and detours (operations far above the pilot's median), whose excess is seldom,
+# long, and nearly all of the scatter beside other tasks. Both together are what is paid, and lead; where they
+# do not decide, the first part alone may show a difference (`undisturbed_...`: the time less the detours'
+# excess), with Holm's correction over both. No difference is stated of both together alone. A list: `rows`,
+# a data frame, one row per operation, size and arm: `operation`, `bytes`, `ranks`, `kind`, `label` ("KEY
+# OTHER instead of REFERENCE"), `estimate`, `ci_low`, `ci_high` (percent of the time, above 0: slower),
+# `p_two_sided`, `p_holm`, `writing_percent` (upper bound of what writing costs), `n`, `unit_of_inference`,
+# `outcome` (slower, faster, no difference, undecided), `by` (`all` or `undisturbed`: what shows the
+# difference), `undisturbed_percent`, `undisturbed_low`, `undisturbed_high`, `undisturbed_p`,
+# `undisturbed_p_holm`, `undisturbed_writing_percent`, `reason` (why it is undecided, else NA), `needs_s`
+# (how long a run would decide, NA: not known), `preempted_percent` (CPU time of other tasks on the ranks'
+# CPUs more than with the reference, percent of one CPU), `settling_percent` (effect of the arm before, of
+# this arm's), `settling_p`; `writing` (the same of the placebo); `margin`, `alpha`, `power`, `answer` (with
+# a margin: pass, fail, inconclusive), `settings` (each file, what was found and is now), `notes`, `took_s`.
 compare_settings <- function(campaign, margin = NULL, alpha = 0.01, power = 0.95) {
   dirs <- paste(campaign$dirs, collapse = " ")
   if (!has_settings(campaign)) abort_data("no launch of ", dirs, " compares settings (noiselab run setting)")
@@ -36,8 +42,7 @@ compare_settings <- function(campaign, margin = NULL, alpha = 0.01, power = 0.95
   if (length(pairs$off) == 0) abort_data("no complete set of arms in ", dirs, ": measure for longer")
   settings <- list(alpha = alpha, power = power, conf = 1 - 2 * alpha)
   all <- arm_effects(campaign, pairs, settings)
-  carried <- carry_over(campaign$rows, all)
-  all[c("settling_percent", "settling_p")] <- carried[c("settling_percent", "settling_p")]
+  all[c("settling_percent", "settling_p")] <- surest_carry_over(campaign$rows, all)
   writing <- all[all$kind == placebo_arm, ]
   rows <- all[all$kind != placebo_arm, ]
   cell <- c("operation", "bytes", "ranks")
@@ -45,19 +50,39 @@ compare_settings <- function(campaign, margin = NULL, alpha = 0.01, power = 0.95
   rows <- rows[order(match(row_key(rows, cell), unique(row_key(rows, cell))), match(rows$kind, arms)), ]
   rows$writing_percent <- writing_bound(writing)[match(row_key(rows, cell), row_key(writing, cell))]
   rows$writing_percent[is.na(rows$writing_percent)] <- Inf
+  rows$undisturbed_writing_percent <-
+    writing_bound(undisturbed_of(writing))[match(row_key(rows, cell), row_key(writing, cell))]
   rows$label <- arm_labels(told[[1]])[rows$kind]
-  rows$p_holm <- stats::p.adjust(rows$p_two_sided, "holm")
+  both <- stats::p.adjust(c(rows$p_two_sided, rows$undisturbed_p), "holm")
+  rows$p_holm <- both[seq_len(nrow(rows))]
+  rows$undisturbed_p_holm <- both[-seq_len(nrow(rows))]
   took_s <- campaign_seconds(campaign)
   rows <- judge_settings(rows, margin, settings, took_s)
   rownames(rows) <- NULL
   list(rows = rows, writing = writing, margin = margin, alpha = alpha, power = power,
        answer = if (!is.null(margin)) setting_answer(rows, margin), settings = kept_settings(campaign),
+       mechanisms = setting_mechanisms(campaign, told[[1]], alpha),
        notes = c(campaign$notes, settings_left(campaign)), took_s = took_s, campaign = campaign)
+}
+
+# Mean time of an operation, each detour (of the rank with most) at the pilot's median instead; NA where
+# operations were not timed one by one.
+undisturbed_ns <- function(rows) {
+  detour_ns <- rows[["detour_ns"]] %||% rep(NA_real_, nrow(rows))
+  share <- pmin(1, detour_ns / rows[["wall_ns"]])
+  ifelse(share < 1, operation_ns(rows) * (1 - share), NA_real_)
+}
+
+# `rows` of effects with the undisturbed ones in the place of all.
+undisturbed_of <- function(rows) {
+  rows[c("estimate", "ci_low", "ci_high")] <- rows[paste0("undisturbed_", c("percent", "low", "high"))]
+  rows
 }
 
 # One row per operation, size and arm.
 arm_effects <- function(campaign, pairs, settings) {
   x <- log_or_na(operation_ns(campaign$rows))
+  quiet <- log_or_na(undisturbed_ns(campaign$rows))
   taken <- channels$preempted$value(campaign$rows, 1)
   cells <- pairs$cells
   of <- row_key(cells, c("operation", "bytes", "ranks", "kind"))[pairs$cell]
@@ -68,7 +93,14 @@ arm_effects <- function(campaign, pairs, settings) {
     first <- cells[pairs$cell[at[1]], ]
     label <- data.frame(operation = as.character(first$operation), bytes = first$bytes, ranks = first$ranks,
                         kind = as.character(first$kind))
+    undisturbed <- quiet[pairs$on[at]] - quiet[pairs$off[at]]
+    known <- is.finite(undisturbed)
+    got <- if (any(known)) setting_effect(undisturbed[known], launch[at][known], settings)
+    value <- function(column) if (is.null(got)) NA_real_ else got[[column]]
     cbind(label, setting_effect(d[is.finite(d)], launch[at], settings),
+          undisturbed_percent = value("estimate"), undisturbed_low = value("ci_low"),
+          undisturbed_high = value("ci_high"), undisturbed_p = value("p_two_sided"),
+          undisturbed_se = value("se"),
           preempted_percent = mean(taken[pairs$on[at]] - taken[pairs$off[at]]))
   }))
 }
@@ -102,13 +134,13 @@ writing_bound <- function(writing) {
 # times less the mean of their set and of their arm, by whether the half before had the other values. Where
 # an effect outlives its arm, halves after that arm are shifted its way, and halves of the arm that follow
 # another one the other way. Student's test of that shift, two-sided. A row for each of `cells`:
-# `settling_percent`, `settling_p`; NA of the placebo.
-carry_over <- function(rows, cells) {
+# `settling_percent`, `settling_p`; NA of the placebo. `time`: of an operation, by rows.
+carry_over <- function(rows, cells, time = operation_ns) {
   rows <- as.data.frame(rows)[order(as.character(rows[["launch"]]), rows[["start_ns"]]), ]
   rows$state <- ifelse(rows$arm == "off" | rows$kind %in% placebo_arm, "", as.character(rows$kind))
   follows <- c(FALSE, rows$launch[-1] == rows$launch[-nrow(rows)])
   rows$before <- ifelse(follows, c(NA, rows$state[-nrow(rows)]), NA)
-  rows$x <- log_or_na(operation_ns(rows))
+  rows$x <- log_or_na(time(rows))
   rows <- rows[is.finite(rows$x) & !is.na(rows$before), ]
   bind_rows(lapply(seq_len(nrow(cells)), function(i) {
     kind <- cells$kind[i]
@@ -137,6 +169,17 @@ carry_over <- function(rows, cells) {
   }))
 }
 
+# The carry-over of all or of undisturbed operations, whichever is surer, its p-value for two of them.
+surest_carry_over <- function(rows, cells) {
+  all <- carry_over(rows, cells)
+  quiet <- carry_over(rows, cells, undisturbed_ns)
+  known <- is.finite(quiet$settling_p)
+  surer <- known & (quiet$settling_p < all$settling_p | is.na(all$settling_p))
+  p <- ifelse(surer, quiet$settling_p, all$settling_p)
+  data.frame(settling_percent = ifelse(surer, quiet$settling_percent, all$settling_percent),
+             settling_p = ifelse(known, pmin(1, 2 * p), p))
+}
+
 # Seconds from the first half to the last, of all launches.
 campaign_seconds <- function(campaign) {
   rows <- campaign$rows
@@ -149,24 +192,37 @@ over_both <- "the interval reaches over both"
 
 judge_settings <- function(rows, margin, settings, took_s) {
   shown <- (rows$p_holm <= 2 * settings$alpha) %in% TRUE
-  alone <- (rows$p_two_sided <= 2 * settings$alpha) %in% TRUE & !shown
   above_writing <- (abs(rows$estimate) > rows$writing_percent) %in% TRUE
+  quiet <- (rows$undisturbed_p_holm <= 2 * settings$alpha) %in% TRUE
+  # not against what both together show
+  quiet_decides <- quiet & (abs(rows$undisturbed_percent) > rows$undisturbed_writing_percent) %in% TRUE &
+    !(shown & rows$estimate * rows$undisturbed_percent < 0) %in% TRUE
+  alone <- (pmin(rows$p_two_sided, rows$undisturbed_p, na.rm = TRUE) <= 2 * settings$alpha) %in% TRUE &
+    !shown & !quiet
   unsettled <- (rows$settling_p * max(1, sum(!is.na(rows$settling_p))) <= settings$alpha) %in% TRUE
   within <- !is.null(margin) & (rows$ci_low > -(margin %||% 0) & rows$ci_high < (margin %||% 0)) %in% TRUE
   why <- rep(over_both, nrow(rows))
   why[alone] <- "it differs by itself, but not with all comparisons counted together"
   why[shown] <- sprintf("the difference is not above what writing alone may cost, %s %%",
                         plain(rows$writing_percent[shown]))
-  why[shown & above_writing | within] <- NA_character_
+  why[!shown & quiet & !quiet_decides] <-
+    sprintf("where nothing interrupts it the difference is not above what writing alone may cost, %s %%",
+            plain(rows$undisturbed_writing_percent[!shown & quiet & !quiet_decides]))
+  by_all <- shown & above_writing | within
+  why[by_all | quiet_decides] <- NA_character_
   why[unsettled] <- sprintf("blocks still show the setting before them (by %s %%), so it settles more slowly",
                             plain(abs(rows$settling_percent[unsettled])))
   rows$reason <- ifelse(is.na(rows$reason), why, rows$reason)
+  rows$by <- ifelse(by_all | !quiet_decides, "all", "undisturbed")
+  leading <- ifelse(rows$by == "all", rows$estimate, rows$undisturbed_percent)
   rows$outcome <- ifelse(!is.na(rows$reason), "undecided",
-                  ifelse(within, "no difference", ifelse(rows$estimate > 0, "slower", "faster")))
+                  ifelse(within, "no difference", ifelse(leading > 0, "slower", "faster")))
   # as if the estimate were the truth: until the interval no longer holds 0, or lies within the margin
   effect <- abs(log1p(rows$estimate / 100))
   distance <- pmax(effect, if (is.null(margin)) 0 else log1p(margin / 100) - effect)
-  times <- ((stats::qnorm(1 - settings$alpha) + stats::qnorm(settings$power)) * rows$se / distance)^2
+  z <- stats::qnorm(1 - settings$alpha) + stats::qnorm(settings$power)
+  quiet_times <- (z * rows$undisturbed_se / abs(log1p(rows$undisturbed_percent / 100)))^2
+  times <- pmin((z * rows$se / distance)^2, quiet_times, na.rm = TRUE)
   open <- rows$outcome == "undecided" & !unsettled & is.finite(times)
   rows$needs_s <- ifelse(open, took_s * pmax(1, times), NA_real_)
   rows
@@ -174,19 +230,37 @@ judge_settings <- function(rows, margin, settings, took_s) {
 
 # Is no value slower by more than the margin? Fail where one is shown to be.
 setting_answer <- function(rows, margin) {
-  above <- rows$outcome == "slower" & rows$ci_low > margin
+  # of undisturbed operations alone, where all together may be as much
+  above <- rows$outcome == "slower" & ifelse(rows$by == "undisturbed",
+                                             rows$undisturbed_low > margin & rows$ci_high >= margin,
+                                             rows$ci_low > margin)
   below <- rows$outcome != "undecided" & rows$ci_high < margin
   if (any(above)) "fail" else if (all(below)) "pass" else "inconclusive"
 }
 
-# "kernel.numa_balancing 0 instead of 1", by arm.
-arm_labels <- function(told) {
+# By which mechanism: mechanism_changes() of each arm against the reference, and of the reference against the
+# arm, as a setting may take something away; `label` says which against which, `more_with` whether it is more
+# with the `arm` or the `reference`. NULL: nothing was counted.
+setting_mechanisms <- function(campaign, told, alpha = 0.01) {
+  rows <- bind_rows(lapply(c("arm", "reference"), function(side) {
+    got <- mechanism_changes(campaign, alpha, swapped = side == "reference")
+    got <- if (NROW(got) > 0) got[got$kind != placebo_arm, ]
+    if (NROW(got) == 0) return(NULL)
+    labels <- arm_labels(told, reversed = side == "reference")
+    cbind(label = unname(labels[as.character(got$kind)]), more_with = side, got)
+  }))
+  if (NROW(rows) > 0) rows
+}
+
+# "kernel.numa_balancing 0 instead of 1", by arm; `reversed`: "kernel.numa_balancing 1 instead of 0".
+arm_labels <- function(told, reversed = FALSE) {
   keys <- vapply(told$settings, function(one) printable(one$key), "")
   reference <- vapply(told$settings, function(one) printable(one$values[[1]]), "")
   labels <- vapply(told$arms, function(arm) {
     values <- vapply(arm$values, printable, "")
     if (all(values == reference)) return("the references written again")
-    join_words(sprintf("%s %s instead of %s", keys, values, reference)[values != reference])
+    sides <- if (reversed) list(reference, values) else list(values, reference)
+    join_words(sprintf("%s %s instead of %s", keys, sides[[1]], sides[[2]])[values != reference])
   }, "")
   stats::setNames(labels, vapply(told$arms, function(arm) as.character(arm$kind), ""))
 }
@@ -214,27 +288,53 @@ setting_sentences <- function(result) {
   rows <- result$rows
   c(
     vapply(seq_len(nrow(rows)), function(i) setting_sentence(rows[i, ], result$margin), ""),
-    sprintf("Intervals have %s confidence, both sides counted; %s %s %%.",
+    unlist(lapply(by_label(result), function(mine) mechanism_words(mine, mine$label[1])), use.names = FALSE),
+    sprintf("Intervals have %s confidence, both sides counted; %s %s %%%s.",
             format_confidence(2 * result$alpha), "writing the same value again costs at most",
-            plain(max(writing_bound(result$writing))))
+            plain(max(writing_bound(result$writing))), quiet_writing_words(result))
   )
+}
+
+quiet_writing_words <- function(result) {
+  most <- max(writing_bound(undisturbed_of(result$writing)))
+  if (!is.finite(most)) return("")
+  sprintf(", %s %% where nothing interrupts the operations", plain(most))
 }
 
 setting_sentence <- function(row, margin) {
   what <- panel_name(row)
   range <- sprintf("%s to %s", format_effect(row$ci_low), format_effect(row$ci_high))
-  ends <- sort(abs(c(row$ci_low, row$ci_high)))
+  quiet <- undisturbed_of(row)
+  by_quiet <- row$by == "undisturbed"
+  leading <- if (by_quiet) quiet else row
+  ends <- sort(abs(c(leading$ci_low, leading$ci_high)))
   switch(
     row$outcome,
     slower = ,
-    faster = sprintf("%s makes %s %s %% %s (%s to %s).", row$label, what, plain(abs(row$estimate)),
-                     row$outcome, plain(ends[1]), plain(ends[2])),
+    faster = paste0(
+      sprintf("%s makes %s %s %% %s (%s to %s)", row$label, what, plain(abs(leading$estimate)), row$outcome,
+              plain(ends[1]), plain(ends[2])),
+      if (by_quiet) {
+        sprintf(" where nothing interrupts it; with interruptions the change is %s, which does not decide",
+                change_words(row))
+      },
+      "."
+    ),
     "no difference" = sprintf("%s makes no difference to %s beyond +-%s %%: the change is %s %% (%s).",
                               row$label, what, format_level(margin), format_effect(row$estimate), range),
-    undecided = sprintf("%s: this run does not decide whether it changes %s (%s %%, %s), because %s.%s",
+    undecided = sprintf("%s: this run does not decide whether it changes %s (%s %%, %s), because %s.%s%s",
                         row$label, what, format_effect(row$estimate), range, undecided_because(row, margin),
+                        if (is.finite(row$undisturbed_high)) {
+                          sprintf(" Where nothing interrupts it the change is %s.", change_words(quiet))
+                        } else "",
                         decides_in(row$needs_s))
   )
+}
+
+# "+0.07 % (-0.14 to +0.28)"
+change_words <- function(row) {
+  sprintf("%s %% (%s to %s)", format_effect(row$estimate), format_effect(row$ci_low),
+          format_effect(row$ci_high))
 }
 
 undecided_because <- function(row, margin) {
@@ -271,10 +371,39 @@ setting_part <- function(result) {
       "other tasks: their CPU time on the ranks' CPUs more than with the reference, percent of one CPU; ",
       "settling: what of the arm before shows in a block"
     ),
-    if (NROW(found) > 0) {
-      sprintf("%s: %s was '%s', and is '%s' now", found$host, found$file, found$found, found$left)
-    }
+    c(
+      quiet_remarks(all, labels),
+      if (NROW(found) > 0) {
+        sprintf("%s: %s was '%s', and is '%s' now", found$host, found$file, found$found, found$left)
+      }
+    )
   )
+}
+
+by_label <- function(result) {
+  rows <- result$mechanisms
+  if (is.null(rows)) list() else split(rows, in_order(rows$label))
+}
+
+# A table for each arm, and for the reference against it.
+setting_mechanism_parts <- function(result) {
+  unname(lapply(by_label(result), function(mine) {
+    new_part(
+      sprintf("what is counted more with %s (%g %% CI; a node's ranks' CPUs together)", mine$label[1],
+              100 * (1 - 2 * result$alpha)),
+      mechanism_columns(mine),
+      remarks = uncounted_notes(result$campaign)
+    )
+  }))
+}
+
+# Of each arm the change of operations that nothing interrupts, each detour at the pilot's median.
+quiet_remarks <- function(rows, labels) {
+  known <- which(is.finite(rows$undisturbed_percent))
+  vapply(known, function(i) {
+    sprintf("%s, %s, where nothing interrupts it: %s, p = %s", labels[i], panel_name(rows[i, ]),
+            change_words(undisturbed_of(rows[i, ])), format_p(rows$undisturbed_p[i]))
+  }, "")
 }
 
 setting_table <- function(result) {
@@ -306,18 +435,24 @@ analyze_setting <- function(operands, values, form) {
   values <- as_asked(values, operands, "margin")
   o <- tested_options(values)
   result <- compare_settings(read_campaign(operands), o$margin, o$alpha, o$power)
-  without_se <- function(rows) rows[setdiff(names(rows), "se")]
+  without_se <- function(rows) rows[setdiff(names(rows), c("se", "undisturbed_se"))]
   answered(form, values$table,
            c(o[c("alpha", "power")],
              list(margin_percent = o$margin, answer = result$answer, took_s = result$took_s)),
            list(estimates = setting_estimates(result), rows = without_se(result$rows),
-                writing = without_se(result$writing), settings = result$settings),
-           result$notes, list(setting_part(result)), setting_view(result, operands),
+                writing = without_se(result$writing), settings = result$settings,
+                mechanisms = result$mechanisms),
+           result$notes, c(list(setting_part(result)), setting_mechanism_parts(result)),
+           setting_view(result, operands),
            c(setting_sentences(result), result$notes), if (!is.null(o$margin)) result$answer)
 }
 
 setting_estimates <- function(result) {
   rows <- result$rows
-  as_estimates(rows, "setting_change_percent", channel = "time", main = TRUE, value = rows$estimate,
-               confidence = 1 - 2 * result$alpha, n_unit = rows$unit_of_inference, verdict = rows$outcome)
+  of <- function(rows, quantity, main) {
+    as_estimates(rows, quantity, channel = "time", main = main, value = rows$estimate,
+                 confidence = 1 - 2 * result$alpha, n_unit = rows$unit_of_inference, verdict = rows$outcome)
+  }
+  rbind(of(rows, "setting_change_percent", TRUE),
+        of(undisturbed_of(rows[is.finite(rows$undisturbed_percent), ]), "setting_undisturbed_percent", FALSE))
 }

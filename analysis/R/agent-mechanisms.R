@@ -63,13 +63,14 @@ least_counted_pairs <- 7
 # `kind`, `n_pairs`, `off`, `on` (per second on the ranks' CPUs of a node; of a ratio ns or a number),
 # `change`, `low`, `high` (per second; of a ratio percent; one-sided `alpha` each), `p_value` (of more in on
 # halves), `p_holm` over the counters of a treatment, `z`, `cost_percent` (the most that it could cost),
-# `named`.
-mechanism_changes <- function(campaign, alpha = 0.01) {
+# `named`. `swapped`: off minus on instead.
+mechanism_changes <- function(campaign, alpha = 0.01, swapped = FALSE) {
   all <- campaign$counters
   if (NROW(all) == 0) return(NULL)
   all <- as.data.frame(all)
   paired <- counted_pairs(all)
   if (nrow(paired) == 0) return(NULL)
+  if (swapped) paired[c("off", "on")] <- paired[c("on", "off")]
   used <- bursts_use(campaign)
   wake_us <- wake_up_us(campaign)
   treatment <- paste(paired$kind, paired$level, sep = "\r")

@@ -158,13 +158,16 @@ Everything else goes to noiselab-detect as it is (noiselab detect --help).
         """The longest of these settings, by the table."""
         said = ask([self.programs.path('noiselab-doctor'), 'settings', '--json'])
         longest_ns = SETTLE_NS
+        keys = [each.partition('=')[0] for each in self.sets]
         table = document.of_program(said.out) if said.status == 0 else None
         columns = [table.all('settings.*.' + name)
                    for name in ('setting', 'files', 'settling_ms')] if table else []
         for name, pattern, ms in zip(*columns):
             own = pattern or '/proc/sys/' + name.replace('.', '/')
-            for key in [each.partition('=')[0] for each in self.sets]:
-                if ms is not None and (key == name or fnmatch.fnmatch(key, own) or fnmatch.fnmatch(own, key)):
+            if ms is None:
+                continue
+            for key in keys:
+                if key == name or fnmatch.fnmatch(key, own) or fnmatch.fnmatch(own, key):
                     longest_ns = max(longest_ns, ms * 1000000)
         return longest_ns
 
@@ -177,8 +180,10 @@ Everything else goes to noiselab-detect as it is (noiselab detect --help).
             else max(60 * SECOND_NS, LEAST_SETS * set_ns)
         n_sets = all_ns // self.n // set_ns
         if n_sets < 1:
-            die(2, '--seconds: %s do not hold one set of all values, which takes %s; give more'
-                % (seconds, say_time(-(-set_ns // SECOND_NS))))
+            in_all = '' if self.n == 1 else ', so %d launches take %s' % (
+                self.n, say_time(-(-self.n * set_ns // SECOND_NS)))
+            die(2, '--seconds: %s do not hold one set of all values in each launch: a set takes %s%s; '
+                'give more' % (seconds, say_time(-(-set_ns // SECOND_NS)), in_all))
         self.n_sets = n_sets
         return n_sets * self.rehearsal.said.number('halves_per_round') * self.block_ns // 1000000
 

@@ -7,7 +7,8 @@ runs <- as.integer(arguments[1])
 file <- arguments[2]
 noiselab <- asNamespace("noiselab")
 
-# Logarithms of times of n blocks that follow each other, in percent.
+# Logarithms of times of n blocks that follow each other, in percent; with an attribute `detours`: of which so
+# much is detours.
 noises <- list(
   white = function(n) stats::rnorm(n, 0, 0.5),
   # the machine's speed wanders
@@ -16,6 +17,11 @@ noises <- list(
   },
   # seldom something long
   spikes = function(n) stats::rnorm(n, 0, 0.2) + stats::rexp(n, 1 / 10) * (stats::runif(n) < 0.03),
+  # kernel threads and daemons: detours, in some blocks
+  detours = function(n) {
+    of_detours <- stats::rexp(n, 1 / 15) * (stats::runif(n) < 0.3)
+    structure(stats::rnorm(n, 0, 0.4) + of_detours, detours = of_detours)
+  },
   # busy spells of some blocks
   spells = function(n) {
     stats::rnorm(n, 0, 0.3) + 3 * (cumsum(sample(c(-1, 0, 1), n, TRUE, c(0.1, 0.8, 0.1))) %% 5 == 0)
@@ -24,7 +30,9 @@ noises <- list(
 
 campaign <- function(noise, change, sets) {
   arm <- unlist(lapply(seq_len(sets), function(i) sample(3)))
-  wall <- 1e8 * exp((noise(3 * sets) + c(0, change, 0)[arm]) / 100)
+  slower <- noise(3 * sets)
+  wall <- 1e8 * exp((slower + c(0, change, 0)[arm]) / 100)
+  of_detours <- attr(slower, "detours")
   told <- list(
     settings = list(list(key = "kernel.knob", values = list("1", "0"))),
     arms = list(list(kind = "knob-0", values = list("0")), list(kind = "placebo", values = list("1")))
@@ -34,6 +42,7 @@ campaign <- function(noise, change, sets) {
                      arm = ifelse(arm == 1, "off", "on"), level_requested_percent = ifelse(arm == 1, 0, Inf),
                      kind = c(NA, "knob-0", "placebo")[arm], start_ns = cumsum(c(0, wall[-length(wall)])),
                      wall_ns = wall, operations = 1e4, preempted_ns_sum = 0)
+  if (!is.null(of_detours)) rows$detour_ns <- wall * -expm1(-of_detours / 100)
   structure(list(rows = data.table::as.data.table(rows), dirs = "simulated", notes = character(),
                  launches = list(one = list(options = list(settings = told)))), class = "nl_campaign")
 }

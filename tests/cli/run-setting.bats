@@ -41,7 +41,10 @@ is_restored() { [ "$(cat "$KNOB")" = 5 ] && [ -z "$(journals)" ]; }
     run_refused "--settle: 'soon' is not a time" run_setting --set "$KNOB=1,0" --settle soon
     run_refused "--design: 'lockin' does not have all values in one set" run_setting --set "$KNOB=1,0" \
         --design lockin
-    run_refused 'do not hold one set of all values' run_setting --set "$KNOB=1,0" --seconds 100ms
+    run_refused 'do not hold one set of all values in each launch: a set takes 1 s; give more' run_setting \
+        --set "$KNOB=1,0" --seconds 100ms
+    run_refused 'a set takes 4 s, so 5 launches take 16 s; give more' run_setting --set "$KNOB=1,0" \
+        --block 1s --seconds 15s --launches 5
     [ ! -e "$OUT" ]
     [ "$(cat "$KNOB")" = 5 ]
 }

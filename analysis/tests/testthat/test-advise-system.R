@@ -1,6 +1,8 @@
 # A campaign of settings in memory: `effect` (percent) of each value, what writing costs, and how much of a
-# half's effect still shows in the half after it.
-setting_campaign <- function(effect, sets = 60, writing = 0, carried = 0, sd = 0.3, launches = 1, seed = 1) {
+# half's effect still shows in the half after it. `detours`: percent of the time that detours take of one
+# block in five on average; NULL: operations were not timed one by one.
+setting_campaign <- function(effect, sets = 60, writing = 0, carried = 0, sd = 0.3, launches = 1, seed = 1,
+                             detours = NULL) {
   set.seed(seed)
   kinds <- c(off = "off", paste0("knob-", seq_along(effect)), placebo = "placebo")
   truth <- c(0, effect, 0)
@@ -10,12 +12,18 @@ setting_campaign <- function(effect, sets = 60, writing = 0, carried = 0, sd = 0
     slower <- truth[at] + writing * (at > 1) + carried * (truth[before] - truth[at]) +
       stats::rnorm(length(at), 0, sd) + 5 * sin(seq_along(at) / 40)
     wall <- 1e8 * exp(slower / 100)
-    data.frame(launch = paste0("l", launch), design = "blocks", operation = "allreduce", bytes = 2048,
+    if (!is.null(detours)) {
+      detour_ns <- stats::rexp(length(at), 100 / detours / 1e8) * (stats::runif(length(at)) < 0.2)
+      wall <- wall + detour_ns
+    }
+    rows <- data.frame(launch = paste0("l", launch), design = "blocks", operation = "allreduce", bytes = 2048,
                ranks = 2, pair = rep(seq_len(sets), each = length(kinds)),
                order = rep(seq_along(kinds) - 1, sets), arm = ifelse(at == 1, "off", "on"),
                level_requested_percent = ifelse(at == 1, 0, Inf), kind = ifelse(at == 1, NA, kinds[at]),
                start_ns = cumsum(c(0, wall[-length(wall)])), wall_ns = wall, operations = 1e4,
                preempted_ns_sum = 1e5)
+    if (!is.null(detours)) rows$detour_ns <- detour_ns
+    rows
   })
   told <- list(
     settings = list(list(key = "kernel.knob", values = as.list(as.character(0:length(effect))))),
@@ -90,6 +98,43 @@ test_that("an effect that outlives its arm is seen, and then nothing is stated",
   expect_gt(settled$rows$settling_p, 0.01)
 })
 
+test_that(paste0("where interruptions hide it, a difference of the operations that nothing interrupts is ",
+                 "stated as theirs, and never more"), {
+  busy <- compare_settings(setting_campaign(c(0.8, 0), sets = 120, detours = 60), margin = 0.2)
+  slower <- busy$rows[1, ]
+  expect_equal(c(slower$outcome, slower$by), c("slower", "undisturbed"))
+  expect_true(slower$undisturbed_low < 0.8 && 0.8 < slower$undisturbed_high)
+  expect_lt(slower$undisturbed_high - slower$undisturbed_low, 0.1 * (slower$ci_high - slower$ci_low))
+  expect_match(setting_sentences(busy)[1],
+               paste0("makes allreduce, 2048 B 0[.][0-9]+ % slower \\(0[.][0-9]+ to [01][.][0-9]+\\) where ",
+                      "nothing interrupts it; with interruptions the change is .* which does not decide[.]$"))
+  # all together may be as much: the margin is failed
+  expect_equal(busy$answer, "fail")
+  # nothing changes: the part that is known does not stand for the whole
+  same <- busy$rows[2, ]
+  expect_equal(same$outcome, "undecided")
+  expect_match(setting_sentences(busy)[2], "Where nothing interrupts it the change is [-+]0[.]")
+  shown <- part_lines(setting_part(busy))
+  expect_lte(max(nchar(shown)), 110)
+  expect_match(paste(shown, collapse = " "),
+               "kernel.knob 1 instead of 0, .*where nothing interrupts it: [+]0[.]")
+  # what only writing costs is not stated of this part either
+  costly <- compare_settings(setting_campaign(0, sets = 120, writing = 1, detours = 60))
+  expect_equal(costly$rows$outcome, "undecided")
+  expect_match(costly$rows$reason, "where nothing interrupts it the difference is not above")
+  # nor is what outlives its arm
+  carried <- compare_settings(setting_campaign(2, sets = 120, carried = 0.4, sd = 0.2, detours = 60))
+  expect_match(carried$rows$reason, "blocks still show the setting before them")
+  # a detour longer than the block leaves nothing to know
+  expect_equal(undisturbed_ns(data.frame(wall_ns = c(100, 100), operations = 10, detour_ns = c(20, 120))),
+               c(8, NA))
+  false <- vapply(1:200, function(seed) {
+    got <- compare_settings(setting_campaign(0, sets = 30, detours = 30, seed = seed))$rows$outcome
+    got %in% c("slower", "faster")
+  }, TRUE)
+  expect_lte(sum(false), stats::qbinom(0.999, 200, 0.01))
+})
+
 test_that("with five launches the launch is the unit, and comparisons are counted together", {
   over <- compare_settings(setting_campaign(1, sets = 20, launches = 5))
   expect_equal(over$rows$unit_of_inference, "launch")
@@ -97,7 +142,10 @@ test_that("with five launches the launch is the unit, and comparisons are counte
   expect_equal(over$rows$outcome, "slower")
   rows <- data.frame(estimate = rep(0.5, 2), ci_low = 0.1, ci_high = 0.9, p_two_sided = c(0.015, 0.5),
                      p_holm = c(0.03, 0.5), writing_percent = 0.1, settling_percent = NA,
-                     settling_p = NA_real_, se = 0.002, reason = NA_character_)
+                     settling_p = NA_real_, se = 0.002, reason = NA_character_,
+                     undisturbed_percent = NA_real_, undisturbed_low = NA_real_, undisturbed_high = NA_real_,
+                     undisturbed_p = NA_real_, undisturbed_p_holm = NA_real_, undisturbed_se = NA_real_,
+                     undisturbed_writing_percent = Inf)
   judged <- judge_settings(rows, NULL, list(alpha = 0.01, power = 0.95), 60)
   expect_equal(judged$outcome, rep("undecided", 2))
   expect_match(judged$reason[1], "not with all comparisons counted together")
@@ -130,9 +178,19 @@ test_that("boots are compared by the exact test, and fewer than it takes are ref
   expect_equal(got$p_two_sided, 2 / 252)
   # of 25 differences the ends are the second and the last but one: 2 of 252 orders are beyond each
   expect_equal(c(got$ci_low, got$ci_high), 100 * expm1(c(0.07, 0.13)))
-  few <- list(rows = NULL, names = c("a", "b"), boots = c(a = 2, b = 1), needed = 5, alpha = 0.01)
+  # three operations and sizes: 1/462 is at most 0.01/3; beside 9 boots 3 are enough, 1/220
+  expect_equal(c(boots_needed(0.01, 3), boots_needed(0.01, beside = 9), boots_needed(0.01, beside = 1)),
+               c(6, 3, 99))
+  expect_true(is.na(boots_needed(0.01, beside = 0)))
+  few <- list(rows = NULL, names = c("a", "b"), boots = c(a = 2, b = 1), needed = 5, alpha = 0.01,
+              comparisons = 1, beside = c(a = 13, b = 99))
   expect_match(boot_sentences(few),
                "There are boots: 2 of a and 1 of b. The exact two-sided test at 98 % takes 5 of each")
+  few$comparisons <- 3
+  few$needed <- 6
+  few$boots[["a"]] <- 20
+  few$beside[["a"]] <- boots_needed(0.01, 3, 20)
+  expect_match(boot_sentences(few), "takes 6 of each for 3 operations and sizes, or 3 beside the 20 of a, so")
   told <- list(rows = cbind(got, outcome = "slower"), names = c("a", "b"), boots = c(a = 5, b = 5),
                needed = 5, alpha = 0.01)
   expect_match(
@@ -141,4 +199,29 @@ test_that("boots are compared by the exact test, and fewer than it takes are ref
   )
   expect_error(boot_rows("campaign"), "is no launch of noiselab run setting --between-boots",
                class = "nl_error_data")
+})
+
+test_that("what the kernel counts more of with a value, or with the reference, is named beside the change", {
+  campaign <- setting_campaign(c(0.5, 0), sets = 60)
+  rows <- as.data.frame(campaign$rows)
+  campaign$counters <- data.frame(rows[c("launch", "operation", "bytes", "pair", "order", "arm", "kind",
+                                         "level_requested_percent")], host = "n1", span_ns = 1e8)
+  # 200 function calls in a block with the first value, and 300 shootdowns with all but the second
+  set.seed(3)
+  campaign$counters$irq_tlb <- stats::rpois(nrow(rows), ifelse(rows$kind %in% "knob-2", 2, 300))
+  campaign$counters$irq_call <- campaign$counters$irq_tlb +
+    stats::rpois(nrow(rows), ifelse(rows$kind %in% "knob-1", 200, 1))
+  result <- compare_settings(campaign)
+  named <- result$mechanisms[result$mechanisms$named, c("label", "more_with", "counter")]
+  expect_equal(named, data.frame(label = c("kernel.knob 1 instead of 0", "kernel.knob 0 instead of 2"),
+                                 more_with = c("arm", "reference"),
+                                 counter = c("function_calls", "tlb_shootdowns")),
+               ignore_attr = TRUE)
+  said <- setting_sentences(result)
+  expect_match(said, "^With kernel.knob 1 instead of 0 come [12],[0-9]{3} function-call interrupts a second",
+               all = FALSE)
+  expect_match(said, "^With kernel.knob 0 instead of 2 come [23],[0-9]{3} TLB shootdowns a second",
+               all = FALSE)
+  expect_length(setting_mechanism_parts(result), 4)
+  expect_null(compare_settings(setting_campaign(0))$mechanisms)
 })
