@@ -1,6 +1,8 @@
 #include "common/sys/nl_stat.h"
 #include "common/sys/nl_whole.h"
 
+enum { ENTRIES_BYTES = 3072 /* of a directory, at once */ };
+
 #define PF_KTHREAD 0x00200000u /* include/linux/sched.h; part of what /proc/PID/stat promises */
 
 int nl_stat_parse(const char *text, struct nl_stat *s) {
@@ -48,17 +50,22 @@ int nl_stat_read_thread(pid_t pid, pid_t tid, struct nl_stat *stat) {
     return read_stat(path, stat);
 }
 
+/* The buffer of readdir() holds 1,365 processes, for which the kernel takes more than a millisecond without a
+ * pause; that of this one some 130. */
 int nl_each_number(const char *directory, int (*take)(void *, pid_t), void *context) {
-    DIR *d = opendir(directory);
-    struct dirent *e;
-    int rc = 0;
-    if (!d) return -1;
-    while (rc == 0 && (e = readdir(d))) {
-        char *end;
-        long number = strtol(e->d_name, &end, 10);
-        if (number > 0 && !*end) rc = take(context, (pid_t)number);
-    }
-    closedir(d);
+    _Alignas(struct dirent64) char entries[ENTRIES_BYTES];
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
+    long n_bytes;
+    if (fd < 0) return -1;
+    while (rc == 0 && (n_bytes = syscall(SYS_getdents64, fd, entries, sizeof entries)) > 0)
+        for (long at = 0; rc == 0 && at < n_bytes;) {
+            const struct dirent64 *e = (const void *)(entries + at);
+            char *end;
+            long number = strtol(e->d_name, &end, 10);
+            at += e->d_reclen;
+            if (number > 0 && !*end) rc = take(context, (pid_t)number);
+        }
+    close(fd);
     return rc;
 }
 

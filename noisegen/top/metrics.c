@@ -29,9 +29,10 @@ static void put_head(FILE *f, const char *metric, const char *help) {
 
 static void put_value(FILE *f, double value) { fprintf(f, " %.9g\n", value); }
 
-static void put_cpus(FILE *f, const struct nt_sample *s) {
+static void put_cpus(FILE *f, const struct nt_sample *s, struct nt_watch *watch) {
     for (const struct nt_field *field = nt_cpu_fields; field->key; field++) {
         int has_head = 0;
+        nt_breathe(watch);
         for (int i = 0; field->metric && i < s->n_cpus; i++) {
             double value = nt_base_value(field, &s->cpus[i]);
             if (isnan(value)) continue;
@@ -68,12 +69,13 @@ static int by_name(const struct nt_sample *s, struct nt_task tasks[MOST_TASKS + 
     return n;
 }
 
-static void put_tasks(FILE *f, const struct nt_sample *s) {
+static void put_tasks(FILE *f, const struct nt_sample *s, struct nt_watch *watch) {
     struct nt_task tasks[MOST_TASKS + 1];
     memset(tasks, 0, sizeof tasks);
     int n = by_name(s, tasks);
     for (const struct nt_field *field = nt_task_fields; field->key; field++) {
         int has_head = 0;
+        nt_breathe(watch);
         for (int i = 0; field->metric && i < n; i++) {
             double value = nt_base_value(field, &tasks[i]);
             if (isnan(value)) continue;
@@ -96,10 +98,11 @@ static void put_plain(FILE *f, const struct nt_field *fields, const void *row, c
     }
 }
 
-void nt_print_metrics(FILE *f, const struct nt_sample *s) {
+static void put_sample(FILE *f, const struct nt_sample *s, struct nt_watch *watch) {
     char labels[96];
-    put_cpus(f, s);
-    put_tasks(f, s);
+    put_cpus(f, s, watch);
+    put_tasks(f, s, watch);
+    nt_breathe(watch);
     snprintf(labels, sizeof labels, "{nodes=\"%d\",every_seconds=\"%.9g\"}", s->scale.n_nodes,
              (double)s->scale.every_ns / 1e9);
     put_plain(f, nt_scale_fields, &s->scale, labels);
@@ -117,10 +120,11 @@ void nt_print_metrics(FILE *f, const struct nt_sample *s) {
     fprintf(f, "noiselab_top_source_info{source=\"%s\"} 1\n# EOF\n", s->source);
 }
 
-int nt_write_metrics(const char *path, const struct nt_sample *s) {
+int nt_write_metrics(const char *path, const struct nt_sample *s, struct nt_watch *watch) {
     struct nl_whole file;
     if (nl_whole_open(&file, path, 0644)) return -1;
     fchmod(fileno(file.f), 0644); /* whatever the umask: who reads it is another user */
-    nt_print_metrics(file.f, s);
+    put_sample(file.f, s, watch);
+    nt_breathe(watch);
     return nl_whole_replace(&file, 0);
 }

@@ -94,7 +94,7 @@ void nt_line(const struct nt_field *fields, const void *row, int columns, char *
     while (at > 0 && line[at - 1] == ' ') line[--at] = '\0';
 }
 
-int nt_print_batch(FILE *file, const struct nt_sample *s) {
+static void put_lines(FILE *file, const struct nt_sample *s, struct nt_watch *watch) {
     char heads[NT_HEADS][NT_HEAD_BYTES], line[512];
     int n = nt_heads(s, heads);
     for (int i = 0; i < n; i++) fprintf(file, "%s\n", heads[i]);
@@ -102,21 +102,42 @@ int nt_print_batch(FILE *file, const struct nt_sample *s) {
     fprintf(file, "\n%s\n", line);
     for (int i = 0; i < s->n_cpus; i++) {
         nt_line(nt_cpu_fields, &s->cpus[i], BATCH_COLUMNS, line, sizeof line);
+        nt_breathe(watch);
         fprintf(file, "%s\n", line);
     }
     nt_line(nt_task_fields, NULL, BATCH_COLUMNS, line, sizeof line);
     fprintf(file, "\n%s\n", line);
     for (int i = 0; i < s->n_tasks; i++) {
         nt_line(nt_task_fields, &s->tasks[i], BATCH_COLUMNS, line, sizeof line);
+        nt_breathe(watch);
         fprintf(file, "%s\n", line);
     }
     if (s->n_others > 0)
         fprintf(file, "and %d more tasks, %.3g %% of a CPU together\n", s->n_others, s->others_percent);
     fprintf(file, "\n");
-    return fflush(file);
+}
+
+/* The whole text, or errno says why not: a stream that has failed somewhere does not know it any more. */
+static int write_text(FILE *file, const char *text, size_t n) {
+    return fwrite(text, 1, n, file) == n && fflush(file) == 0 ? 0 : -1;
+}
+
+int nt_print_batch(FILE *file, const struct nt_sample *s, struct nt_watch *watch) {
+    char *text = NULL;
+    size_t n = 0;
+    FILE *memory = open_memstream(&text, &n);
+    if (!memory) return -1;
+    put_lines(memory, s, watch);
+    nt_breathe(watch);
+    int failed = fclose(memory) != 0 || write_text(file, text, n), error = errno;
+    free(text);
+    errno = error;
+    return failed ? -1 : 0;
 }
 
 /* ---- JSON ---- */
+
+#define DUMP_NS 200000 /* what its text takes about */
 
 static json_t *as_json(const struct nt_field *fields, const void *row) {
     json_t *object = json_object();
@@ -140,7 +161,7 @@ static json_t *as_json(const struct nt_field *fields, const void *row) {
     return object;
 }
 
-int nt_print_json(FILE *file, const struct nt_sample *s) {
+int nt_print_json(FILE *file, const struct nt_sample *s, struct nt_watch *watch) {
     char at[40];
     struct tm tm;
     gmtime_r(&s->at.tv_sec, &tm);
@@ -155,9 +176,17 @@ int nt_print_json(FILE *file, const struct nt_sample *s) {
                 s->hidden[0] ? nl_json_text(s->hidden) : json_null(), "scale",
                 as_json(nt_scale_fields, &s->scale), "own", as_json(nt_own_fields, &s->own), "cpus",
                 NL_JSON_LIST(i, s->n_cpus, as_json(nt_cpu_fields, &s->cpus[i])), "tasks",
-                NL_JSON_LIST(i, s->n_tasks, as_json(nt_task_fields, &s->tasks[i])), "other_tasks",
-                json_integer(s->n_others), "other_tasks_percent", json_real(s->others_percent), NULL);
-    int failed = json_dumpf(json, file, JSON_COMPACT | JSON_PRESERVE_ORDER);
+                NL_JSON_LIST(i, s->n_tasks, (nt_breathe(watch), as_json(nt_task_fields, &s->tasks[i]))),
+                "other_tasks", json_integer(s->n_others), "other_tasks_percent",
+                json_real(s->others_percent), NULL);
+    nt_breathe_before(watch, DUMP_NS);
+    char *text = json_dumps(json, JSON_COMPACT | JSON_PRESERVE_ORDER);
     json_decref(json);
-    return failed || fputc('\n', file) == EOF || fflush(file) ? -1 : 0;
+    if (!text) return errno = ENOMEM, -1;
+    size_t length = strlen(text);
+    text[length] = '\n'; /* in place of its end */
+    int failed = write_text(file, text, length + 1), error = errno;
+    free(text);
+    errno = error;
+    return failed;
 }

@@ -11,11 +11,11 @@ int nt_heads(const struct nt_sample *sample, char heads[NT_HEADS][NT_HEAD_BYTES]
 /* One row of a table as wide as `columns` allows, without its end; row NULL: its titles. */
 void nt_line(const struct nt_field *fields, const void *row, int columns, char *line, size_t size);
 
-/* Lines; one line of JSON; the file of metrics (whole, or the old one stays). @return 0, -1 with errno. */
-int nt_print_batch(FILE *file, const struct nt_sample *sample);
-int nt_print_json(FILE *file, const struct nt_sample *sample);
-void nt_print_metrics(FILE *file, const struct nt_sample *sample);
-int nt_write_metrics(const char *path, const struct nt_sample *sample);
+/* Lines; one line of JSON; the file of metrics (whole, or the old one stays). The watch breathes meanwhile.
+ * @return 0, -1 with errno. */
+int nt_print_batch(FILE *file, const struct nt_sample *sample, struct nt_watch *watch);
+int nt_print_json(FILE *file, const struct nt_sample *sample, struct nt_watch *watch);
+int nt_write_metrics(const char *path, const struct nt_sample *sample, struct nt_watch *watch);
 
 /* ---- the full screen ---- */
 

@@ -4,7 +4,13 @@
 #include "common/sys/nl_cgroup.h"
 #include "noisegen/top/watch.h"
 
-enum { THREAD_PAGE = 512, LAST_OF_SYSTEM = 2 /* init and kthreadd: what they started stands for itself */ };
+#define USERS_NS 250000 /* what reading them takes about */
+
+enum {
+    THREAD_PAGE = 512,
+    LAST_OF_SYSTEM = 2 /* init and kthreadd: what they started stands for itself */,
+    PORTION = 256 /* of tasks that have ended, some 50 us */
+};
 
 int nt_processes_open(struct nt_watch *w) {
     w->n_numbers = (uint32_t)nr_proc_number("/proc/sys/kernel/pid_max", 1 << 22) + 1;
@@ -108,6 +114,7 @@ static int32_t heir_of(const struct nt_watch *w, int32_t place) {
 
 void nt_fold_ended(struct nt_watch *w) {
     for (int i = 0; i < w->n_ended; i++) {
+        if (i % PORTION == PORTION - 1) nt_breathe(w);
         int32_t heir = heir_of(w, w->ended[i]);
         struct nt_process *p = &w->processes[w->ended[i]];
         if (heir < 0 || heir == w->ended[i] || p->run_ns + p->n_bursts == 0) continue;
@@ -132,6 +139,7 @@ static int is_running(const struct nt_watch *w, int32_t place) {
 void nt_forget_ended(struct nt_watch *w) {
     int n_left = 0;
     for (int i = 0; i < w->n_ended; i++) {
+        if (i % PORTION == PORTION - 1) nt_breathe(w);
         int32_t place = w->ended[i];
         struct nt_process *p = &w->processes[place];
         if (is_running(w, place) || NL_GROW(w->free_places, w->n_free, w->free_room)) {
@@ -188,6 +196,7 @@ const char *nt_user_name(struct nt_watch *w, uid_t uid) {
     for (int i = 0; i < w->n_users; i++)
         if (w->users[i].uid == uid) return w->users[i].name;
     if (NL_GROW(w->users, w->n_users, w->users_room)) return "?";
+    nt_breathe_before(w, USERS_NS);
     FILE *file = fopen("/etc/passwd", "re");
     char *name = w->users[w->n_users].name;
     snprintf(name, NT_USER_BYTES, "%u", (unsigned)uid);

@@ -1,7 +1,7 @@
 /* What the interruptions of the last minute cost many nodes: the record of them, and its walk in portions. */
 #include "noisegen/top/watch.h"
 
-enum { PORTION = 200 /* visits, some 40 us */, FEWEST_STEPS = 5, MOST_VISITS = 20000 };
+enum { PORTION = 100 /* visits, some 20 us */, FEWEST_STEPS = 5, MOST_VISITS = 20000 };
 
 #define OLDER_WEIGHT 0.7 /* of the walks before, at the next one */
 

@@ -14,13 +14,14 @@ enum {
     LEAST_LINES = 8,
     LEAST_COLUMNS = 40,
     DETAIL_BINS = 12,
-    CPU_SHARE = 3 /* CPUs have at most a third of the lines */
+    CPU_SHARE = 3,       /* CPUs have at most a third of the lines */
+    PORTION_CELLS = 1000 /* shown at once, some 50 us */
 };
-
-#define REFRESH_NS 250000
 
 struct nt_screen {
     SCREEN *terminal;
+    WINDOW *page; /* what is drawn, which is shown in portions; as large as the terminal */
+    struct nt_watch *watch; /* who breathes while it is drawn */
     const struct nt_sample *sample; /* the one that is drawn; while it is paused a copy of the last one */
     struct nt_sample held;
     struct nt_cpu *held_cpus;
@@ -46,7 +47,8 @@ struct nt_screen *nt_screen_open(char *why, size_t size) {
     }
     setlocale(LC_CTYPE, "");
     s->terminal = newterm(NULL, stdout, stdin);
-    if (!s->terminal || !tigetstr("cup") || tigetstr("cup") == (char *)-1) {
+    s->page = s->terminal ? newpad(LINES, COLS) : NULL;
+    if (!s->page || !tigetstr("cup") || tigetstr("cup") == (char *)-1) {
         if (s->terminal) endwin(), delscreen(s->terminal);
         free(s);
         nl_say(why, size, "this terminal (TERM=%s) has no full screen", type);
@@ -54,15 +56,21 @@ struct nt_screen *nt_screen_open(char *why, size_t size) {
     }
     cbreak();
     noecho();
-    keypad(stdscr, TRUE);
-    nodelay(stdscr, TRUE);
+    keypad(s->page, TRUE);
+    nodelay(s->page, TRUE);
     set_escdelay(25);
     curs_set(0);
+    /* until a screen has been left once ncurses writes each move of the cursor by itself: forty writes a
+     * sample, where one does */
+    endwin();
+    doupdate();
+    clearok(curscr, TRUE); /* what was there before goes */
     return s;
 }
 
 void nt_screen_close(struct nt_screen *s) {
     endwin();
+    delwin(s->page);
     delscreen(s->terminal);
     NL_FREE(s->held_cpus, s);
 }
@@ -80,24 +88,24 @@ int nt_screen_rows(const struct nt_screen *s, int n_cpus) {
     return rows > 1 ? rows : 1;
 }
 
-static void put(int line, int attributes, const char *text) {
+static void put(const struct nt_screen *s, int line, int attributes, const char *text) {
     if (line >= LINES) return;
-    attrset(attributes);
-    mvaddnstr(line, 0, text, COLS);
-    attrset(A_NORMAL);
+    wattrset(s->page, attributes);
+    mvwaddnstr(s->page, line, 0, text, COLS);
+    nt_breathe(s->watch);
 }
 
 /* A long text, broken at blanks, in at most two lines. Returns the line after it. */
-static int put_broken(int line, int attributes, const char *text) {
+static int put_broken(const struct nt_screen *s, int line, int attributes, const char *text) {
     int length = (int)strlen(text), at = COLS;
     if (length > COLS) {
         while (at > COLS / 2 && text[at] != ' ') at--;
         char first[NT_HEAD_BYTES];
         snprintf(first, sizeof first, "%.*s", at, text);
-        put(line++, attributes, first);
+        put(s, line++, attributes, first);
         text += at + (text[at] == ' ');
     }
-    put(line, attributes, text);
+    put(s, line, attributes, text);
     return line + 1;
 }
 
@@ -107,7 +115,7 @@ NL_ORDER(by_length, int64_t)
 
 /* Lengths of the last bursts as bars: as many bins as there is room for, by equal factors from the shortest
  * to the longest. */
-static int draw_lengths(int line, const struct nt_burst *bursts, int n) {
+static int draw_lengths(const struct nt_screen *s, int line, const struct nt_burst *bursts, int n) {
     int64_t lengths[NT_LAST_BURSTS];
     int counts[DETAIL_BINS] = {0}, most = 1, n_bins = LINES - line - 8;
     char text[256], from[32], to[32];
@@ -123,7 +131,7 @@ static int draw_lengths(int line, const struct nt_burst *bursts, int n) {
         if (bin >= n_bins) bin = n_bins - 1;
         if (++counts[bin] > most) most = counts[bin];
     }
-    put(line++, A_BOLD, "CPU time of its last bursts");
+    put(s, line++, A_BOLD, "CPU time of its last bursts");
     for (int bin = 0; bin < n_bins; bin++) {
         int64_t edges[2] = {(int64_t)exp(low + bin * step),
                             bin + 1 == n_bins ? lengths[n - 1] : (int64_t)exp(low + (bin + 1) * step)};
@@ -133,14 +141,15 @@ static int draw_lengths(int line, const struct nt_burst *bursts, int n) {
         int at = snprintf(text, sizeof text, "%7s to %-7s %4d ", from, to, counts[bin]);
         for (int i = 0; i < width && at + 1 < (int)sizeof text; i++) text[at++] = '#';
         text[at] = '\0';
-        put(line++, A_NORMAL, text);
+        put(s, line++, A_NORMAL, text);
     }
     return line;
 }
 
 /* When they were: a line of time until now, where each character is a piece of it that has bursts (their
  * number, at most 9) or none. */
-static int draw_times(int line, const struct nt_burst *bursts, int n, int64_t now_ns) {
+static int draw_times(const struct nt_screen *s, int line, const struct nt_burst *bursts, int n,
+                      int64_t now_ns) {
     char text[256], span[32];
     int width = COLS - 2 < (int)sizeof text - 1 ? COLS - 2 : (int)sizeof text - 1;
     int64_t begin_ns = bursts[0].start_ns, span_ns = now_ns - begin_ns;
@@ -157,72 +166,73 @@ static int draw_times(int line, const struct nt_burst *bursts, int n, int64_t no
     char title[128];
     snprintf(title, sizeof title, "When they were, from %s ago until now (bursts in each piece of time)",
              span);
-    put(line + 1, A_BOLD, title);
-    put(line + 2, A_NORMAL, text);
+    put(s, line + 1, A_BOLD, title);
+    put(s, line + 2, A_NORMAL, text);
     return line + 3;
 }
 
-static void draw_detail(int line, const struct nt_screen *s, const struct nt_watch *watch) {
+static void draw_detail(const struct nt_screen *s, int line) {
     struct nt_burst bursts[NT_LAST_BURSTS];
     char text[256];
     int64_t now_ns;
     if (s->chosen >= s->sample->n_tasks) return;
     const struct nt_task *t = &s->sample->tasks[s->chosen];
-    int n = nt_last_bursts(watch, t->process, t->pid, bursts, &now_ns);
+    int n = nt_last_bursts(s->watch, t->process, t->pid, bursts, &now_ns);
     snprintf(text, sizeof text, "%s (%" PRId64 ")  user %s  unit %s  CPUs %s", t->command, t->pid,
              t->user[0] ? t->user : "-", t->unit[0] ? t->unit : "-", t->cpus);
-    put(line++, A_BOLD, text);
+    put(s, line++, A_BOLD, text);
     nt_line(nt_task_fields, NULL, COLS, text, sizeof text);
-    put(line++, A_REVERSE, text);
+    put(s, line++, A_REVERSE, text);
     nt_line(nt_task_fields, t, COLS, text, sizeof text);
-    put(line, A_NORMAL, text);
+    put(s, line, A_NORMAL, text);
     line += 2;
     if (n == 0)
-        put(line, A_NORMAL,
+        put(s, line, A_NORMAL,
             s->sample->hidden[0] ? "its single bursts are not seen by this source"
                                  : "it has had no whole burst yet");
-    else draw_times(draw_lengths(line, bursts, n), bursts, n, now_ns);
+    else draw_times(s, draw_lengths(s, line, bursts, n), bursts, n, now_ns);
 }
 
 /* ---- the tables ---- */
 
 NL_ORDER_OF(by_loss, struct nt_cpu, y->lost_percent, x->lost_percent) /* the largest first */
 
-static int draw_cpus(int line, const struct nt_sample *s) {
+static int draw_cpus(const struct nt_screen *s, int line) {
+    const struct nt_sample *sample = s->sample;
     char text[512];
-    int n = n_cpu_lines(s->n_cpus);
+    int n = n_cpu_lines(sample->n_cpus);
     nt_line(nt_cpu_fields, NULL, COLS, text, sizeof text);
     snprintf(text + strlen(text), sizeof text - strlen(text), "%*s", COLS, "");
-    put(line++, A_REVERSE, text);
+    put(s, line++, A_REVERSE, text);
     /* where there is no room for all, those that lose most */
     struct nt_cpu *sorted = NULL;
-    if (n < s->n_cpus && NL_NEW(sorted, s->n_cpus)) {
-        memcpy(sorted, s->cpus, (size_t)s->n_cpus * sizeof *sorted);
-        qsort(sorted, (size_t)s->n_cpus, sizeof *sorted, by_loss);
+    if (n < sample->n_cpus && NL_NEW(sorted, sample->n_cpus)) {
+        memcpy(sorted, sample->cpus, (size_t)sample->n_cpus * sizeof *sorted);
+        qsort(sorted, (size_t)sample->n_cpus, sizeof *sorted, by_loss);
     }
     for (int i = 0; i < n; i++) {
         if (sorted && i == n - 1)
-            snprintf(text, sizeof text, "and %d more CPUs, which lose less", s->n_cpus - i);
-        else nt_line(nt_cpu_fields, sorted ? &sorted[i] : &s->cpus[i], COLS, text, sizeof text);
-        put(line++, A_NORMAL, text);
+            snprintf(text, sizeof text, "and %d more CPUs, which lose less", sample->n_cpus - i);
+        else nt_line(nt_cpu_fields, sorted ? &sorted[i] : &sample->cpus[i], COLS, text, sizeof text);
+        put(s, line++, A_NORMAL, text);
     }
     free(sorted);
     return line;
 }
 
-static void draw_tasks(int line, const struct nt_screen *s, enum nt_sort sort) {
+static void draw_tasks(const struct nt_screen *s, int line, enum nt_sort sort) {
     char text[512];
     int last = LINES - 1, n_more = s->sample->n_others;
     nt_line(nt_task_fields, NULL, COLS, text, sizeof text);
     snprintf(text + strlen(text), sizeof text - strlen(text), "%*s", COLS, "");
-    put(line++, A_REVERSE, text);
+    put(s, line++, A_REVERSE, text);
     for (int i = 0; i < s->sample->n_tasks; i++) {
         if (line >= last) {
             n_more++;
             continue;
         }
         nt_line(nt_task_fields, &s->sample->tasks[i], COLS, text, sizeof text);
-        put(line++,
+        put(s, line++,
             i == s->chosen                   ? A_BOLD | A_UNDERLINE
             : s->sample->tasks[i].is_program ? A_DIM
                                              : A_NORMAL,
@@ -231,10 +241,10 @@ static void draw_tasks(int line, const struct nt_screen *s, enum nt_sort sort) {
     int at = snprintf(text, sizeof text, "by %s", nt_sort_names[sort]);
     if (n_more > 0) at += snprintf(text + at, sizeof text - (size_t)at, "; %d more tasks", n_more);
     snprintf(text + at, sizeof text - (size_t)at, "; h keys");
-    put(last, A_NORMAL, text);
+    put(s, last, A_NORMAL, text);
 }
 
-static void draw_help(int line) {
+static void draw_help(const struct nt_screen *s, int line) {
     static const char *const keys[] = {
         "q          quit",
         "s          next order of tasks: share, bursts, length, longest, pid",
@@ -243,33 +253,47 @@ static void draw_help(int line) {
         "up, down   choose a task (k, j)",
         "e, Enter   the chosen task's last bursts; again: back",
         "h, ?       this; again: back"};
-    put(line, A_REVERSE, "Keys");
-    for (int i = 0; i < (int)(sizeof keys / sizeof *keys); i++) put(line + 1 + i, A_NORMAL, keys[i]);
+    put(s, line, A_REVERSE, "Keys");
+    for (int i = 0; i < (int)(sizeof keys / sizeof *keys); i++) put(s, line + 1 + i, A_NORMAL, keys[i]);
 }
 
-static void draw(struct nt_screen *s, struct nt_watch *watch, enum nt_sort sort) {
+/* Shows what was drawn. What the terminal did not take would be missing until it changes: all of it is shown
+ * anew the next time. ncurses does not say whether its write() failed; errno does. */
+static void show(struct nt_screen *s) {
+    int n = COLS > 0 && COLS < PORTION_CELLS ? PORTION_CELLS / COLS : 1, has_failed = 0;
+    for (int line = 0; line < LINES; line += n) {
+        int last = line + n < LINES ? line + n : LINES;
+        nt_breathe(s->watch);
+        errno = 0;
+        has_failed |= pnoutrefresh(s->page, line, 0, line, 0, last - 1, COLS - 1) == ERR ||
+                      doupdate() == ERR || errno == EAGAIN || errno == EINTR || errno == EIO;
+    }
+    if (has_failed) clearok(curscr, TRUE);
+}
+
+static void draw(struct nt_screen *s, enum nt_sort sort) {
     char heads[NT_HEADS][NT_HEAD_BYTES];
-    erase();
-    if (LINES < LEAST_LINES || COLS < LEAST_COLUMNS) put(0, A_NORMAL, "too small");
-    else if (!s->sample) put(0, A_NORMAL, "noiselab top: the first sample comes after one interval");
+    if (getmaxy(s->page) != LINES || getmaxx(s->page) != COLS) wresize(s->page, LINES, COLS);
+    werase(s->page);
+    if (LINES < LEAST_LINES || COLS < LEAST_COLUMNS) put(s, 0, A_NORMAL, "too small");
+    else if (!s->sample) put(s, 0, A_NORMAL, "noiselab top: the first sample comes after one interval");
     else {
         int n = nt_heads(s->sample, heads), line = 0;
-        for (int i = 0; i < n; i++) line = put_broken(line, i == 1 ? A_BOLD : A_NORMAL, heads[i]);
-        if (s->is_help) draw_help(line);
-        else if (s->is_detail) draw_detail(line, s, watch);
-        else draw_tasks(draw_cpus(line, s->sample), s, sort);
+        for (int i = 0; i < n; i++) line = put_broken(s, line, i == 1 ? A_BOLD : A_NORMAL, heads[i]);
+        if (s->is_help) draw_help(s, line);
+        else if (s->is_detail) draw_detail(s, line);
+        else draw_tasks(s, draw_cpus(s, line), sort);
     }
     char bottom[400] = "";
     if (s->is_typing) snprintf(bottom, sizeof bottom, "CPUs (0-3,8; nothing: all): %s_", s->typed);
     else if (s->said[0]) snprintf(bottom, sizeof bottom, "%s", s->said);
     else if (s->is_paused) snprintf(bottom, sizeof bottom, "paused; p goes on");
     if (bottom[0]) {
-        move(LINES - 1, 0);
-        clrtoeol();
-        put(LINES - 1, A_REVERSE, bottom);
+        wmove(s->page, LINES - 1, 0);
+        wclrtoeol(s->page);
+        put(s, LINES - 1, A_REVERSE, bottom);
     }
-    nt_breathe_before(watch, REFRESH_NS); /* what follows compares both screens and writes */
-    refresh();
+    show(s);
 }
 
 /* The chosen task is the same one, wherever its row is now. */
@@ -279,10 +303,15 @@ static void follow_chosen(struct nt_screen *s) {
     if (s->chosen >= s->sample->n_tasks) s->chosen = s->sample->n_tasks > 0 ? s->sample->n_tasks - 1 : 0;
 }
 
-/* The watch has one sample, which the next one replaces: what is paused is kept. */
+/* The watch has one sample, which the next one replaces: what is paused is kept. Without memory for it
+ * nothing is paused. */
 static void hold(struct nt_screen *s) {
     struct nt_cpu *cpus = realloc(s->held_cpus, (size_t)s->sample->n_cpus * sizeof *cpus + 1);
-    if (!cpus) return;
+    if (!cpus) {
+        s->is_paused = 0;
+        nt_screen_say(s, "no memory to keep this sample: not paused");
+        return;
+    }
     memcpy(cpus, s->sample->cpus, (size_t)s->sample->n_cpus * sizeof *cpus);
     s->held = *s->sample;
     s->held.cpus = s->held_cpus = cpus;
@@ -296,7 +325,8 @@ void nt_screen_draw(struct nt_screen *s, const struct nt_sample *sample, struct 
         s->sample = sample;
         follow_chosen(s);
     }
-    draw(s, watch, sort);
+    s->watch = watch;
+    draw(s, sort);
 }
 
 /* ---- keys ---- */
@@ -353,7 +383,7 @@ static enum nt_screen_wish press(struct nt_screen *s, int key) {
         break;
     case 'h':
     case '?': s->is_help = !s->is_help; break;
-    case 12: clearok(stdscr, TRUE); break; /* ^L */
+    case 12: clearok(curscr, TRUE); break; /* ^L */
     default: break;
     }
     return NT_NO_WISH;
@@ -365,7 +395,7 @@ enum nt_screen_wish nt_screen_keys(struct nt_screen *s, char *cpus, size_t size)
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_row > 0 && window.ws_col > 0 &&
         (window.ws_row != LINES || window.ws_col != COLS))
         resizeterm(window.ws_row, window.ws_col);
-    for (int key; (key = getch()) != ERR;) {
+    for (int key; (key = wgetch(s->page)) != ERR;) {
         enum nt_screen_wish wish = s->is_typing ? type(s, key, cpus, size) : press(s, key);
         if (wish != NT_NO_WISH) return wish;
     }

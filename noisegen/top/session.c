@@ -19,7 +19,7 @@ enum {
     ONCE_VISITS = 300000
 };
 
-#define PRINT_NS 300000 /* what drawing, or writing a file, takes about */
+#define SCREEN_NS 300000 /* what opening one takes */
 
 static volatile sig_atomic_t is_ended; /* the stop flag */
 
@@ -91,13 +91,14 @@ static int sleep_until(struct session *s, int64_t until_ns) {
 /* Hands the sample to who wants it. @return 0, -1 after a message. */
 static int print(struct session *s) {
     const struct nt_options *o = s->o;
-    if (o->metrics && nt_write_metrics(o->metrics, s->sample))
+    if (o->metrics && nt_write_metrics(o->metrics, s->sample, s->watch))
         return nl_error("--openmetrics: cannot write '%s': %s", o->metrics, strerror(errno));
     if (s->screen) nt_screen_draw(s->screen, s->sample, s->watch, s->sort);
-    else if (o->is_json                                  ? nt_print_json(stdout, s->sample)
+    else if (o->is_json                                  ? nt_print_json(stdout, s->sample, s->watch)
              : is_metrics_only(s) ? 0
-                                  : nt_print_batch(stdout, s->sample))
-        return errno == EPIPE ? (is_ended = 1, 0) : nl_error("cannot write: %s", strerror(errno));
+                                  : nt_print_batch(stdout, s->sample, s->watch))
+        return nl_error("cannot write: %s",
+                        errno == EPIPE ? "nobody reads the output any more" : strerror(errno));
     return 0;
 }
 
@@ -120,7 +121,6 @@ static int run(struct session *s) {
                                                                                                 : VISITS,
                                                                 .is_brief = is_metrics_only(s)});
         s->n_samples++;
-        nt_breathe_before(s->watch, PRINT_NS);
         if (print(s)) return NL_EXIT_USAGE;
         if (is_last) break;
     }
@@ -178,7 +178,9 @@ int nt_session(const struct nt_options *o) {
     mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
 #endif
     if (nt_watch_open(&s->watch, &config)) return NL_EXIT_USAGE;
+    nt_breathe_before(s->watch, SCREEN_NS);
     choose_printer(s);
+    nt_breathe(s->watch);
     int status = run(s);
     if (s->screen) nt_screen_close(s->screen);
     nt_watch_close(s->watch);

@@ -5,7 +5,7 @@ enum {
     RING_BYTES = 512 << 10,
     OTHER_RING_BYTES = 128 << 10 /* of a CPU that is not watched: births, names and ends */,
     MOST_OF_MEMORY = 64,
-    PORTION = 512 /* records, some 30 us */
+    PORTION = 128 /* records, some 10 us; 100 us where each is of another task */
 };
 
 /* ---- opening ---- */
@@ -15,6 +15,7 @@ static int open_rings(void *context, int64_t bytes) {
     for (int cpu = 0; cpu < w->n_cpus; cpu++) {
         struct perf_event_attr attributes = nr_ring_attributes(w->is_watched[cpu]);
         if (!w->is_online[cpu]) continue;
+        nt_breathe(w);
         int64_t most = w->is_watched[cpu] || bytes < OTHER_RING_BYTES ? bytes : OTHER_RING_BYTES;
         if (nr_rings_add(&w->rings, &attributes, -1, cpu, most) && errno != ENODEV) return -1;
     }

@@ -5,6 +5,8 @@
 enum {
     PORTION = 2048 /* stretches, some 40 us */,
     PORTION_ROWS = 16,
+    PORTION_TASKS = 512 /* of those that ran, some 50 us */,
+    PORTION_PAIRS = 4096 /* of tasks and CPUs, some 30 us */,
     MOST_NAMES = 256 /* looked for in one interval, 10 us each */,
     TWENTIETH = 20
 };
@@ -87,6 +89,7 @@ static void assume_program(struct nt_watch *w) {
         w->program_of[cpu] = -1;
     }
     for (size_t i = 0; i < w->pairs.capacity; i++) {
+        if (i % PORTION_PAIRS == PORTION_PAIRS - 1) nt_breathe(w);
         const struct nr_map_entry *pair = &w->pairs.entries[i];
         int32_t process = (int32_t)(pair->key >> 20) - 1;
         int cpu = (int)(pair->key & 0xfffff) - 1;
@@ -259,6 +262,7 @@ static void tell_cpus_of(struct nt_watch *w, struct nt_sample *s) {
     struct on_cpus *on;
     if (!NL_NEW(on, s->n_tasks + 1)) return;
     for (size_t i = 0; i < w->pairs.capacity; i++) {
+        if (i % PORTION_PAIRS == PORTION_PAIRS - 1) nt_breathe(w);
         const struct nr_map_entry *pair = &w->pairs.entries[i];
         if (pair->key == 0) continue;
         const struct nt_process *p = &w->processes[(pair->key >> 20) - 1];
@@ -332,31 +336,46 @@ static void tell_unaccounted(struct nt_sample *s) {
                                     .process = -1};
 }
 
+/* Has no row. */
+static void tell_other(struct nt_sample *s, const struct nt_process *p) {
+    s->n_others++;
+    s->others_percent += 100 * (double)p->run_ns / (double)s->interval_ns;
+    s->others_bursts_per_second += (double)p->n_bursts / (double)s->interval_ns * 1e9;
+}
+
+/* Puts a task at its place among the n rows that come first so far; the one that comes last leaves where
+ * there are `most`. To sort thousands, of which twenty are shown, would be a long burst. @return who has no
+ * row, -1: nobody. */
+static int32_t place_row(struct nt_order *rows, int *n, int most, struct nt_order row) {
+    if (*n == most && (most == 0 || by_key(&row, &rows[most - 1]) > 0)) return row.process;
+    int32_t left = *n == most ? rows[most - 1].process : -1;
+    int at = *n == most ? most - 1 : (*n)++;
+    for (; at > 0 && by_key(&row, &rows[at - 1]) < 0; at--) rows[at] = rows[at - 1];
+    rows[at] = row;
+    return left;
+}
+
 static void tell_tasks(struct nt_watch *w, struct nt_sample *s, const struct nt_wish *wish) {
-    int n = 0;
+    struct nt_order rows[MOST_NAMES];
+    int n = 0, most = wish->n_rows < MOST_NAMES ? wish->n_rows : MOST_NAMES;
+    s->n_others = 0;
+    s->others_percent = s->others_bursts_per_second = 0;
     for (int i = 0; i < w->n_active; i++) {
         const struct nt_process *p = &w->processes[w->active[i]];
-        if (NL_GROW(w->order, n, w->order_room)) break;
+        if (i % PORTION_TASKS == PORTION_TASKS - 1) nt_breathe(w);
+        if (p->run_ns <= 0) continue;
         /* those of the program come last */
-        if (p->run_ns > 0)
-            w->order[n++] =
-                (struct nt_order){key_of(p, wish->sort) - (p->is_program ? 1e30 : 0), w->active[i]};
+        int32_t left =
+            place_row(rows, &n, most,
+                      (struct nt_order){key_of(p, wish->sort) - (p->is_program ? 1e30 : 0), w->active[i]});
+        if (left >= 0) tell_other(s, &w->processes[left]);
     }
-    qsort(w->order, (size_t)n, sizeof *w->order, by_key);
-    s->n_tasks = s->n_others = 0;
-    s->others_percent = s->others_bursts_per_second = 0;
-    for (int i = 0; i < n; i++) {
-        const struct nt_process *p = &w->processes[w->order[i].process];
-        if (s->n_tasks < wish->n_rows && s->n_tasks < MOST_NAMES) {
-            tell_task(w, &s->tasks[s->n_tasks++], w->order[i].process, (double)s->interval_ns,
-                      wish->is_brief);
-            if (s->n_tasks % PORTION_ROWS == 0) nt_breathe(w);
-            w->processes[w->order[i].process].row = s->n_tasks;
-            continue;
-        }
-        s->n_others++;
-        s->others_percent += 100 * (double)p->run_ns / (double)s->interval_ns;
-        s->others_bursts_per_second += (double)p->n_bursts / (double)s->interval_ns * 1e9;
+    nt_breathe(w);
+    for (s->n_tasks = 0; s->n_tasks < n;) {
+        int32_t process = rows[s->n_tasks].process;
+        tell_task(w, &s->tasks[s->n_tasks++], process, (double)s->interval_ns, wish->is_brief);
+        if (s->n_tasks % PORTION_ROWS == 0) nt_breathe(w);
+        w->processes[process].row = s->n_tasks;
     }
     if (!wish->is_brief) tell_cpus_of(w, s);
     tell_unaccounted(s);
@@ -390,9 +409,13 @@ void nt_tell(struct nt_watch *w, const struct nt_wish *wish) {
     }
     nt_breathe(w);
     nt_read_stat(w);
+    nt_breathe(w);
     nt_fold_ended(w);
+    nt_breathe(w);
     tell_cpus(w, s);
+    nt_breathe(w);
     tell_tasks(w, s, wish);
+    nt_breathe(w);
     say_program(w, s);
     nt_breathe(w);
     nt_train_turn(w);

@@ -1,7 +1,7 @@
 /* A watch, from its opening to its end. */
 #include "noisegen/top/watch.h"
 
-enum { BREATH_NS = 1000000 };
+enum { BREATH_NS = 1000000, PORTION_TASKS = 512 /* some 50 us */ };
 
 #define LONGEST_RUN_NS 400000 /* between two sleeps: below half a millisecond */
 #define PORTION_NS     100000 /* what is done between two looks at the clock takes less */
@@ -105,7 +105,9 @@ int nt_watch_open(struct nt_watch **watch, const struct nt_config *config) {
     struct nt_watch *w = *watch = calloc(1, sizeof *w);
     if (!w) return nl_error("no memory");
     w->config = *config;
+    nt_breathe(w); /* to be started alone takes a millisecond */
     int status = set_up_cpus(w);
+    nt_breathe(w);
     if (status == 0 && nt_watch_cpus(w, config->cpus, config->n_cpus))
         status = nl_error("--cpus: one of them is not here, or offline");
     if (status == 0 && (nt_processes_open(w) || nt_train_open(w) || choose_source(w) || nt_find_program(w)))
@@ -123,7 +125,7 @@ void nt_watch_close(struct nt_watch *w) {
     if (w->sample) free(w->sample->cpus);
     NL_FREE(w->is_online, w->is_watched, w->runners, w->lost_ns, w->n_cuts, w->longest_ns, w->latest_ns,
             w->latest_end_ns, w->stat_text, w->stat, w->stat_before, w->accounted_ns, w->steal_percent,
-            w->irq_percent, w->unaccounted_percent, w->program_of, w->stretches, w->sample, w->order);
+            w->irq_percent, w->unaccounted_percent, w->program_of, w->stretches, w->sample);
     free(w);
 }
 
@@ -145,10 +147,12 @@ void nt_watch_drain(struct nt_watch *w) {
 static void clear_interval(struct nt_watch *w) {
     for (int i = 0; i < w->n_active; i++) {
         struct nt_process *p = &w->processes[w->active[i]];
+        if (i % PORTION_TASKS == PORTION_TASKS - 1) nt_breathe(w);
         p->run_ns = p->ended_ns = p->n_bursts = p->burst_ns = p->longest_ns = 0;
         p->is_active = 0;
     }
     w->n_active = 0;
+    nt_breathe(w);
     if (w->pairs.entries) memset(w->pairs.entries, 0, w->pairs.capacity * sizeof *w->pairs.entries);
     w->pairs.n = 0;
     for (int cpu = 0; cpu < w->n_cpus; cpu++) w->lost_ns[cpu] = w->n_cuts[cpu] = w->longest_ns[cpu] = 0;
@@ -183,6 +187,7 @@ const struct nt_sample *nt_watch_sample(struct nt_watch *w, const struct nt_wish
     tell_own(w, w->sample);
     clear_interval(w);
     nt_forget_ended(w); /* all of them have been told */
+    nt_breathe(w);
     w->begin_ns = w->end_ns;
     return w->sample;
 }

@@ -124,9 +124,7 @@ struct nt_watch {
     /* of the interval, by CPU */
     int64_t *lost_ns, *n_cuts, *longest_ns, *latest_ns, *latest_end_ns;
     int64_t begin_ns, end_ns;
-    int32_t *program_of;    /* by CPU: its process of the program; -1: none */
-    struct nt_order *order; /* working memory of tell.c */
-    int order_room;
+    int32_t *program_of; /* by CPU: its process of the program; -1: none */
 
     /* /proc/stat, at most each ten seconds */
     char *stat_text;

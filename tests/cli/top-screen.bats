@@ -116,6 +116,47 @@ fits() {
     wait_until 5 shows 'ended 0'
 }
 
+# with_fault FAULT OPTION...: noiselab-top in which that call fails once (tests/fault/fault.c)
+with_fault() {
+    echo "NL_FAULT=$1 NL_FAULT_HIT=$PWD/hit LD_PRELOAD=$BUILD/fault/fault.so" \
+        "noiselab-top --interval 500ms ${*:2}"
+}
+
+@test "what the terminal did not take is shown with the next sample" {
+    [ -e "$BUILD/fault/fault.so" ] || skip 'needs the library that fails calls (make tests-built)'
+    # the titles of the tables do not change: who shows only what changed leaves them out for good. They are
+    # in the seventh write, the first one of the first sample
+    for number in 6 7 8; do
+        rm -f hit
+        begin 80 24 "$(with_fault write:$number:5)"
+        wait_until 10 test -e hit
+        wait_until 10 shows '^ +PID USER +COMMAND +UNIT +PER-S +LENGTH +PERIOD +SHARE% +CPUS'
+        wait_until 10 shows '^ CPU +LOST% +LONGEST'
+        wait_until 10 fits 80 24
+        key q
+        wait_until 5 shows 'ended 0'
+        tmux -L top kill-server
+        wait_until 5 eval '! tmux -L top ls 2>/dev/null'
+    done
+}
+
+@test "without memory for the sample nothing is paused, and a line says so" {
+    [ -e "$BUILD/fault/fault.so" ] || skip 'needs the library that fails calls (make tests-built)'
+    # the pause is what asks for memory by realloc() then
+    begin 80 24 "NL_FAULT_ON=$PWD/on $(with_fault realloc:1:12)"
+    wait_until 10 shows "nls-$$"
+    touch on
+    key p
+    wait_until 5 shows '^no memory to keep this sample: not paused'
+    [ -e hit ]
+    before=$(screen | head -n 1)
+    wait_until 5 eval '[ "$(screen | head -n 1)" != "$before" ]'
+    key p
+    wait_until 5 shows '^paused'
+    key q
+    wait_until 5 shows 'ended 0'
+}
+
 @test "no colour is used, and the cursor comes back" {
     begin 80 24
     wait_until 10 shows "nls-$$"

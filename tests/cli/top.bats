@@ -76,8 +76,19 @@ busy() {
     ! grep -q $'\e' lines
     noiselab-top --interval 200ms --duration 600ms --json >samples
     [ "$(jq -s length samples)" -eq 3 ]
-    # nobody reads: it ends
-    noiselab-top --interval 100ms | head -n 1
+}
+
+# bats test_tags=quick
+@test "a reader who goes and a full disk end it, and one line says why" {
+    for printer in --batch --json; do
+        run bash -c "noiselab-top $printer --interval 100ms 2>said | head -n 1; exit \${PIPESTATUS[0]}"
+        [ "$status" -eq 2 ]
+        [ "${#lines[@]}" -eq 1 ]
+        [ "$(cat said)" = 'noiselab-top: cannot write: nobody reads the output any more' ]
+        run bash -c "noiselab-top $printer --interval 100ms >/dev/full"
+        [ "$status" -eq 2 ]
+        [ "$output" = 'noiselab-top: cannot write: No space left on device' ]
+    done
 }
 
 @test "who runs is named with process, user, rhythm and CPUs, and the named program disturbs nobody" {

@@ -1,7 +1,8 @@
 /* An LD_PRELOAD library that fails one call: NL_FAULT=CALL:N:ERRNO fails the Nth call of that function in
  * each process with that errno, and then makes the file NL_FAULT_HIT, so that it is known whether there were
- * so many. With NL_FAULT_PROGRAM only calls of programs of that name count, not those of libraries. SQLite
- * tests itself in this way (sqlite.org/testing.html, 3.2). */
+ * so many. With NL_FAULT_PROGRAM only calls of programs of that name count, not those of libraries; with
+ * NL_FAULT_ON=FILE only those since that file is there. SQLite tests itself in this way
+ * (sqlite.org/testing.html, 3.2). */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +22,7 @@
 static struct {
     char call[32];
     int number, error;
-    const char *hit;
+    const char *hit, *on;
     int only_program;
 } fault;
 static atomic_int n_calls;
@@ -31,6 +32,7 @@ __attribute__((constructor)) static void read_fault(void) {
     if (!text || sscanf(text, "%31[^:]:%d:%d", fault.call, &fault.number, &fault.error) != 3)
         fault.number = 0;
     fault.hit = getenv("NL_FAULT_HIT");
+    fault.on = getenv("NL_FAULT_ON");
     fault.only_program = getenv("NL_FAULT_PROGRAM") != NULL;
 }
 
@@ -40,6 +42,7 @@ static int fails_for(const char *call, const void *caller) {
     if (fault.number == 0 || strcmp(call, fault.call) != 0) return 0;
     if (fault.only_program && (!dladdr(caller, &info) || !strstr(info.dli_fname, getenv("NL_FAULT_PROGRAM"))))
         return 0;
+    if (fault.on && access(fault.on, F_OK)) return 0;
     if (atomic_fetch_add(&n_calls, 1) + 1 != fault.number) return 0;
     if (fault.hit) {
         long fd = ((long (*)(long, ...))dlsym(RTLD_NEXT, "syscall"))(SYS_openat, AT_FDCWD, fault.hit,
@@ -100,7 +103,9 @@ void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *old, size_t n);
 void *malloc(size_t n) { return fails("malloc") ? NULL : __libc_malloc(n); }
 void *calloc(size_t n, size_t size) { return fails("malloc") ? NULL : __libc_calloc(n, size); }
-void *realloc(void *old, size_t n) { return fails("malloc") ? NULL : __libc_realloc(old, n); }
+void *realloc(void *old, size_t n) {
+    return fails("malloc") || fails("realloc") ? NULL : __libc_realloc(old, n);
+}
 
 /* pidfd_open, pidfd_send_signal, perf_event_open */
 long syscall(long number, ...) {
