@@ -183,15 +183,8 @@ strange=$(sed 's/\\-/-/g; s/--\(bind-to\|cpu-bind\|mpi\|hint\|acctg-freq\|kill-o
 none "$strange" 'man pages name no option that is none'
 
 # one version
-version=$(sed -n 's/^#define NOISELAB_VERSION "\(.*\)"/\1/p' common/base/version.h)
-lost=$({ grep -LF "\"noiselab $version\"" docs/man/*.1; grep -LxF "Version: $version" \
-    analysis/DESCRIPTION; grep -LxF "version: $version" CITATION.cff
-    grep -LF "  \"version\": \"$version\"," codemeta.json; grep -LF "    version(\"$version\")" \
-        packaging/spack/package.py; grep -LxF "version = '$version'" packaging/easybuild/noiselab.eb
-    grep -LF "## [$version]" CHANGELOG.md; } | paste -sd ' ' -)
-[ -n "$version" ] || lost="no version $lost"
-none "$lost" "man pages, packages, citation and changelog have the version of the programs, $version" \
-    "another one: $lost"
+none "$(sh packaging/release.sh --check 2>&1)" \
+    'man pages, packages, citation and changelog have the version of the programs'
 
 # the page of evidence is made from the rows, and has every file of them
 out=$(tests/evidence.sh page | diff docs/evidence.md - 2>&1 |
