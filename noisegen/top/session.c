@@ -66,9 +66,8 @@ static int sleep_until(struct session *s, int64_t until_ns) {
             char cpus[256], why[320];
             enum nt_screen_wish wish = nt_screen_keys(s->screen, cpus, sizeof cpus);
             int list[NT_MOST_CPUS], n_list = 0;
-            if (wish == NT_QUIT ||
-                (s->fds[0].revents & (POLLHUP | POLLERR | POLLNVAL) && !(s->fds[0].revents & POLLIN)))
-                is_ended = 1;
+            /* a terminal that is gone can be read for ever: nothing comes */
+            if (wish == NT_QUIT || s->fds[0].revents & (POLLHUP | POLLERR | POLLNVAL)) is_ended = 1;
             if (wish == NT_NEXT_SORT) s->sort = (s->sort + 1) % NT_N_SORTS;
             if (wish == NT_OTHER_CPUS) {
                 n_list = cpus[0] ? nl_parse_list(cpus, 0, NT_MOST_CPUS - 1, 1, list, NT_MOST_CPUS) : 0;

@@ -219,6 +219,22 @@ with_fault() {
     shows '^noiselab top  '
 }
 
+@test "a terminal that goes without a signal ends it" {
+    # as the terminal of no session: nobody gets SIGHUP
+    timeout 30 python3 - <<'END'
+import os, pty, subprocess, time
+here, there = pty.openpty()
+top = subprocess.Popen(["noiselab-top", "--interval", "200ms"], stdin=there, stdout=there, stderr=there,
+                       start_new_session=True, env={**os.environ, "TERM": "xterm"})
+os.close(there)
+seen = b""
+while b"noiselab top  " not in seen:
+    seen += os.read(here, 4096)
+os.close(here)
+assert top.wait() == 0
+END
+}
+
 @test "a signal ends it and leaves the terminal as it was" {
     begin 80 24
     wait_until 10 shows "nls-$$"
