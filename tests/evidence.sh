@@ -273,6 +273,7 @@ top() {
             if ($5 > longest[$1]) longest[$1] = $5; refresh[$1] += $9 }
         END { split("screen batch exporter", name, " ")
             printf "%d CPUs. ", cpus
+            if ("start" in n) printf "From its start on (%s): longest burst %d us. ", v["start"], longest["start"]
             for (i = 1; i <= 3;
                 i++) if ((c = name[i]) in n) printf "%s (%s): %.4f %% of one CPU, longest burst %d us, with %d switches per second; on 64 CPUs, if all of it grows with their number, %.2f %% of one. ",
                 c, v[c], cpu[c] / n[c], longest[c], switches[c] / n[c], cpu[c] / n[c] * 64 / cpus
@@ -450,6 +451,7 @@ run)
     proof() { run_one "$@"; }
     proofs
     page >docs/evidence.md.new && mv docs/evidence.md.new docs/evidence.md
+    docs/top-costs.sh
     exit "$failed"
     ;;
 *) sed -n '2,/^[^#]\|^$/s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;;

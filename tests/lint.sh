@@ -195,6 +195,11 @@ out=$(tests/evidence.sh page | diff docs/evidence.md - 2>&1 |
 done)
 none "$out" 'docs/evidence.md is what its rows make' "make evidence SECONDS=1 ONLY=page; $out"
 
+copy=$(mktemp) && cp docs/guides/live.md "$copy"
+out=$(docs/top-costs.sh "$copy" && diff docs/guides/live.md "$copy" | head -n 6)
+none "$out" 'what noiselab top costs stands in docs/guides/live.md as its rows say' "docs/top-costs.sh; $out"
+rm -f "$copy"
+
 # what is included is known by its name alone, too
 out=$(tracked '\.h$' | sed 's|.*/||' | sort | uniq -d)
 none "$out" 'no two headers have one name'

@@ -1,9 +1,9 @@
 #!/bin/bash
 # top.sh [SECONDS [PART...]]: what noiselab top costs, measured by noiselab record from outside, SECONDS long
 # for each (40): in a terminal and as an exporter; and what a refresh costs with 10,000 tasks. As root, on a
-# machine with nothing else to do. PART: screen, batch, exporter, tasks, others (what the kernel's records of
-# context switches take from those who switch, at 1,000 switches per second), agent (the answer of noiselab
-# run agent).
+# machine with nothing else to do. PART: start (an exporter, four seconds from its start on), screen, batch,
+# exporter, tasks, others (what the kernel's records of context switches take from those who switch, at 1,000
+# switches per second), agent (the answer of noiselab run agent).
 set -eu
 cd "$(dirname "$0")/../.."
 root=$PWD
@@ -13,7 +13,7 @@ build=$root/${NOISELAB_BUILD:-build}
 export PATH="$build/bin:$PATH" LC_ALL=C.UTF-8
 seconds=${1:-40}
 [ $# -eq 0 ] || shift
-parts=${*:-screen batch exporter tasks others}
+parts=${*:-start screen batch exporter tasks others}
 folder=$(mktemp -d)
 export TMUX_TMPDIR=$folder
 started=''
@@ -35,24 +35,28 @@ row() {
 
 switches() { awk '$1 == "ctxt" { print $2 }' /proc/stat; }
 
-# outside PART INTERVAL PID: what the recorder sees of that process, each of its bursts by itself
+# outside PART INTERVAL SECONDS OPTION...: what the recorder sees of a process, each of its bursts by itself
 outside() {
     local before
     before=$(switches)
-    noiselab-record --pid "$3" --duration "${seconds}s" --source cpu:group-gap=1us --json >"$folder/$1.json"
+    noiselab-record --source cpu:group-gap=1us --json "${@:4}" >"$folder/$1.json"
     row "$1" "$2" "$(jq -r '.percent_of_cpu * 10000 | round / 10000' "$folder/$1.json")" \
         "$(jq -r '[.tasks[] | select(.task == "noiselab-top") | .longest_ns] | max / 1000 |
         round' "$folder/$1.json")" \
         "$(jq -r '.bursts / (.span_ns / 1e9) * 100 | round / 100' "$folder/$1.json")" \
-        "$((($(switches) - before) / seconds))" "$(find /proc -maxdepth 1 -name '[0-9]*' | wc -l)" ''
+        "$((($(switches) - before) / $3))" "$(find /proc -maxdepth 1 -name '[0-9]*' | wc -l)" ''
 }
 
 for part in $parts; do
     case $part in
+    start)
+        outside start 2 4 -- noiselab-top --openmetrics "$folder/start.prom" --interval 2s --duration 4s
+        ;;
     screen)
         tmux -L bench -f /dev/null new-session -d -x 80 -y 24 'exec noiselab-top'
         sleep 12
-        outside screen 2 "$(tmux -L bench display-message -p '#{pane_pid}')"
+        outside screen 2 "$seconds" --duration "${seconds}s" --pid \
+            "$(tmux -L bench display-message -p '#{pane_pid}')"
         tmux -L bench kill-server
         ;;
     batch | exporter)
@@ -61,7 +65,8 @@ for part in $parts; do
         pid=$!
         started="$started $pid"
         sleep 16
-        outside "$part" "$([ "$part" = batch ] && echo 2 || echo 15)" "$pid"
+        outside "$part" "$([ "$part" = batch ] && echo 2 || echo 15)" "$seconds" \
+            --duration "${seconds}s" --pid "$pid"
         kill "$pid"
         ;;
     tasks)
