@@ -1,7 +1,8 @@
 #!/bin/bash
 # catalogue.sh NAME[@SECONDS]...: rows of docs/evidence/agents.csv: what these agents cost on this machine.
 #   Each is measured for 60 s (LENGTH) by noiselab run agent, at its default interval or at the one after @
-#   (collectd@1), with nothing else to do on the machine. As root.
+#   (collectd@1), with nothing else to do on the machine. As root. slurm_accounting makes a cluster of one
+#   node on this machine for it (tests/cluster), and compares launches with and without.
 # catalogue.sh --measure NAME...: only measures; campaigns stay in build/catalogue.
 # catalogue.sh --rows: a row of each campaign there that has none.
 # catalogue.sh --list: the names, their default intervals and installed versions.
@@ -183,19 +184,41 @@ likwid_perfctr() {
     agent likwid 1 'timeline of clocks'
     way=(--agent-cmd "likwid-perfctr -c 0 -g CLOCK -t ${every}s sleep 100000")
 }
+cadvisor() {
+    agent cadvisor 1 'housekeeping of all cgroups; asked by curl'
+    way=(--agent-cmd "cadvisor --listen_ip=127.0.0.1 --port=18080 --housekeeping_interval=${every}s \
+--max_housekeeping_interval=${every}s --allow_dynamic_housekeeping=false --logtostderr")
+    asked=(--scrape 'curl -s -o /dev/null http://127.0.0.1:18080/metrics')
+}
+slurm_accounting() {
+    agent slurmd 30 'JobAcctGather of every process of the job; launches with and without'
+    way=(--treatment "slurm-accounting:interval=$every") on_cluster=yes
+}
 noiselab_top() {
     agent coreutils 2 exporter
     version=$(git describe --always)
     way=(--agent-cmd "noiselab-top --openmetrics $folder/noiselab.prom --interval ${every}s")
 }
 names='placebo collectd node_exporter node_exporter_more netdata sadc atop top glances gmond munin_node'
-names="$names zabbix_agent snmpd monit nrpe perf_record likwid_perfctr noiselab_top"
+names="$names zabbix_agent snmpd monit nrpe cadvisor slurm_accounting perf_record likwid_perfctr noiselab_top"
 
 # ---- a campaign ----
 
+# in_cluster COMMAND...: by the login node of a cluster of one node with Slurm, which is there for it alone
+in_cluster() {
+    local cluster=tests/cluster/cluster.sh place status
+    # sockets lie in it: a short path
+    place=$(mktemp -d /tmp/noiselab-catalogue.XXXXXX)
+    $cluster up --nodes 1 --tag "c$$" "$place" && $cluster run "$place" "$@"
+    status=$?
+    $cluster down "$place"
+    rm -rf "$place"
+    return "$status"
+}
+
 # measure NAME[@SECONDS]: into a folder of $kept
 measure() {
-    local name=${1%%@*} every='' folder version default configuration way asked
+    local name=${1%%@*} every='' folder version default configuration way asked on_cluster=no why seconds from=
     case " $names " in
     *" $name "*) ;;
     *) echo "catalogue.sh: there is no agent '$name' (--list has them)" >&2 && return 2 ;;
@@ -209,13 +232,27 @@ measure() {
         rm -r "$folder"
         return 2
     fi
-    if [ ${#asked[@]} -gt 0 ]; then
+    if [ $on_cluster = yes ]; then
+        why=$(tests/cluster/cluster.sh why-not | head -n 1)
+        if [ -n "$why" ]; then
+            echo "catalogue.sh: $name: no cluster here: $why" >&2
+            rm -r "$folder"
+            return 2
+        fi
+        # sets of two launches, in which the accounts are looked at five times at least
+        seconds=$((every > 2 ? 5 * every : 10))
+        way+=(--submit --wait --nodes 1 --time 120 --launches 6 --seconds "${seconds}s")
+        from=in_cluster
+    elif [ ${#asked[@]} -gt 0 ]; then
         way+=("${asked[@]}" --scrape-period "${every}s")
     elif [ "$every" != 0 ]; then way+=(--agent-period "${every}s"); fi
+    if [ $on_cluster = no ]; then
+        seconds=${LENGTH:-60}
+        way+=(--agent-name "${name//_/-}" --launches 1 --seconds "${seconds}s")
+    fi
     printf '%s\n' "$name" "$version" "$configuration" "$every" \
-        "$([ "$every" = "$default" ] && echo yes || echo no)" "${LENGTH:-60}" >"$folder/what"
-    noiselab run agent "${way[@]}" --agent-name "${name//_/-}" --op barrier --launches 1 \
-        --seconds "${LENGTH:-60}s" --no-report --out "$folder/campaign" \
+        "$([ "$every" = "$default" ] && echo yes || echo no)" "$seconds" >"$folder/what"
+    $from noiselab run agent "${way[@]}" --op barrier --no-report --out "$folder/campaign" \
         >"$folder/answer" 2>"$folder/messages" && return 0
     echo "catalogue.sh: $1: not measured:" \
         "$(grep -v left "$folder/messages" | tail -n 2 | paste -sd ' ' -)" >&2
@@ -270,7 +307,7 @@ row() {
         END {
             printf "{\"memory_mib\": %.4g, \"wakeups_per_s\": %.4g}", kib / 1024, wall ? n / wall * 1e9 : 0
         }' \
-        "$1"/campaign/*/agent.*.csv >"$1/own.json"
+        "$1"/campaign/*/agent.*.csv >"$1/own.json" 2>/dev/null || echo '{}' >"$1/own.json" # none of Slurm
     values=()
     for name in answers agents activities behalf project own; do
         values+=(--slurpfile "$name" "$1/$name.json")
@@ -293,7 +330,7 @@ rows() {
     for folder in "$kept"/placebo-*/ "$kept"/*/; do
         if [ -d "$folder/campaign" ] && [ ! -e "$folder/row" ]; then row "${folder%/}" || status=1; fi
     done
-    return $status
+    return "$status"
 }
 
 status=0
