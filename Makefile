@@ -389,10 +389,11 @@ deb: dist ## Debian packages, into build/deb: noiselab (no R) and noiselab-analy
 rpm: dist ## RPM packages by OpenHPC's conventions, into build/rpm (Debian: rpm; nothing is asked of what is installed there)
 	packaging/rpm.sh $(BUILD) $(VERSION)
 
-# FOLDER: of the system that they are tried in
+# FOLDER: of the system that they are tried in; OLDER: a folder with packages of an earlier version, to upgrade from
 FOLDER = /var/tmp/noiselab-try-deb
-try-deb: deb ## install, use and remove them in an emptied Debian 12 in FOLDER (as root; a quarter of an hour)
-	packaging/try-deb.sh $(BUILD) $(FOLDER)
+OLDER =
+try-deb: deb ## install, upgrade (from OLDER), use and remove them in an emptied Debian 12 in FOLDER (as root; a quarter of an hour)
+	packaging/try-deb.sh $(BUILD) $(FOLDER) $(OLDER)
 
 census: words ## how much there is: lines, files, options, plots, R functions
 	@NOISELAB_BUILD=$(BUILD) tests/census.sh

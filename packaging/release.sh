@@ -114,7 +114,7 @@ $([ "$write" = yes ] && echo 'What is left' || echo 'Nothing was changed (--writ
  1. make && make words && sh tests/kept/names.sh >tests/kept/names.tsv
     sh tests/kept/names.sh --by-key >tests/kept/keys.tsv       # what $version adds is kept from now on
  2. a campaign of $version in tests/kept/$version, with its answer (tests/kept/$now stays)
- 3. make lint test deb try-deb                                 # packages: install, upgrade from $now, remove
+ 3. make lint test, and make try-deb OLDER=FOLDER              # install, upgrade from $now, remove
  4. make evidence SECONDS=1 ONLY=page catalogue
  5. git commit -am 'release: version $version' && git tag -a v$version -m 'noiselab $version'
  6. make dist                                                  # the archive that recipes take

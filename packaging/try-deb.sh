@@ -1,10 +1,12 @@
 #!/bin/bash
-# try-deb.sh BUILD FOLDER: the packages of BUILD/deb in an emptied Debian 12 in FOLDER (as root, by
+# try-deb.sh BUILD FOLDER [OLDER]: the packages of BUILD/deb in an emptied Debian 12 in FOLDER (as root, by
 # debootstrap): programs without R are installed and used, as an earlier version, then the analysis; both are
 # upgraded, used and removed, and nothing of them may be left; autopkgtest installs them once more, and runs
-# their own tests. The last line is "N passed, N failed".
+# their own tests. OLDER: a folder with the packages of the earlier version (`make deb` of its commit);
+# without it the earlier ones are these, with a lower version and a file more. The last line is "N passed, N
+# failed".
 set -u
-build=$(readlink -f "$1") root=$2
+build=$(readlink -f "$1") root=$2 older=${3-}
 passed=0 failed=0
 [ "$(id -u)" = 0 ] || { echo 'try-deb.sh: only root can make a system within this one' >&2 && exit 2; }
 for command in debootstrap autopkgtest; do
@@ -34,7 +36,7 @@ unmount() {
 # nothing of this machine may be under the folder when it is removed
 end() {
     unmount && ! grep -qs " $(readlink -f "$root")/" /proc/mounts &&
-        rm -rf --one-file-system "$root" "$root.log" "$root.older"
+        rm -rf --one-file-system "$root" "$root.log" "$root.older" "$root.old-files"
 }
 trap end EXIT
 trap 'exit 130' INT TERM
@@ -53,6 +55,22 @@ files() {
     find /sys/fs/cgroup -type d -name '*noiselab*' -exec sh \
         -c 'test -e "$0/cgroup.procs" && ! grep -q . "$0/cgroup.procs"' {} \; -print
 }
+# what is an earlier version's alone
+old_files() {
+    for name in noiselab noiselab-analysis; do
+        dpkg-deb -c "$root/packages/older/$name.deb" | awk '{ print $6 }' | grep -v '/$'
+    done | sort >"$root.old-files"
+    for name in noiselab noiselab-analysis; do
+        dpkg-deb -c "$root/packages/$name.deb" | awk '{ print $6 }'
+    done | sort | comm -23 "$root.old-files" -
+}
+# the verdicts that 1.x keeps (docs/reference/promises.md)
+answer() {
+    inside noiselab analyze /root/campaign --json 2>"$root.log" | jq -r '.estimates[] |
+        select(.value != null and .verdict != null) |
+        [.quantity, .operation, .level_requested_percent, .n, .verdict, (.value * 1e4 | round / 1e4)] |
+        @tsv' | sort
+}
 # depends PACKAGE: what it needs but ours; install FILE...
 depends() { dpkg-deb -f "$root/packages/$1".deb Depends | sed 's/noiselab ([^)]*), //'; }
 install() { inside apt-get -qq install -y --no-install-recommends "$@" >"$root.log" 2>&1; }
@@ -61,6 +79,10 @@ inside apt-get -qq update >"$root.log" 2>&1 || { tail -n 5 "$root.log" >&2; exit
 mkdir "$root/packages" "$root/packages/older"
 for name in noiselab noiselab-analysis; do
     cp "$build/deb/${name}_"*.deb "$root/packages/$name.deb"
+    if [ -n "$older" ]; then
+        cp "$older/${name}_"*.deb "$root/packages/older/$name.deb" || exit 2
+        continue
+    fi
     # the same as an earlier version, which has a file more
     dpkg-deb -R "$root/packages/$name.deb" "$root.older" && : >"$root.older/usr/lib/noiselab/of-$name" &&
         sed -i -E 's/^(Version: ).*/\10.0.1-1/; s/(noiselab \(= )[^)]*/\10.0.1-1/' \
@@ -72,8 +94,9 @@ done
 inside apt-get -qq satisfy -y --no-install-recommends "$(depends noiselab)" >"$root.log" 2>&1
 result $? 'what the programs need is there'
 files >"$root/packages/before"
-install /packages/older/noiselab.deb && [ -e "$root/usr/lib/noiselab/of-noiselab" ]
-result $? 'an earlier version of the programs is installed'
+earlier=$(dpkg-deb -f "$root/packages/older/noiselab.deb" Version)
+install /packages/older/noiselab.deb && inside dpkg-query -W noiselab | grep -F "$earlier" >"$root.log"
+result $? "an earlier version of the programs is installed ($earlier)"
 [ ! -e "$root/usr/bin/R" ]
 result $? 'it needs no R'
 inside noiselab doctor >"$root.log" 2>&1
@@ -87,14 +110,17 @@ files >"$root/packages/without-r"
 inside apt-get -qq satisfy -y --no-install-recommends "$(depends noiselab-analysis)" >"$root.log" 2>&1
 result $? 'what the analysis needs is there'
 files | comm -13 "$root/packages/without-r" - >>"$root/packages/before"
-install /packages/older/noiselab-analysis.deb && inside noiselab analyze /root/campaign \
-    --json >"$root/packages/answer" 2>"$root.log" && grep -q barrier "$root/packages/answer"
+install /packages/older/noiselab-analysis.deb && answer >"$root/packages/answer" &&
+    grep -q barrier "$root/packages/answer"
 result $? 'an earlier version of the analysis is installed, and answers'
 
 install /packages/noiselab.deb /packages/noiselab-analysis.deb && ! inside dpkg-query -W |
-    grep -F 0.0.1-1 >"$root.log" && [ ! -e "$root/usr/lib/noiselab/of-noiselab" ]
+    grep noiselab | grep -F "$earlier" >"$root.log"
 result $? 'both are upgraded'
-inside noiselab analyze /root/campaign --json 2>"$root.log" | diff "$root/packages/answer" - >>"$root.log"
+old_files | while read -r file; do [ ! -e "$root/$file" ] || echo "$file"; done >"$root.log"
+[ ! -s "$root.log" ]
+result $? "no file is left that the earlier version alone has ($(old_files | wc -l) are gone)"
+answer | diff "$root/packages/answer" - >>"$root.log"
 result $? 'the campaign of the earlier version has the same answer'
 inside noiselab report /root/campaign >"$root.log" 2>&1
 result $? 'a report is written'
