@@ -9,8 +9,8 @@ LC_ALL=C
 export LC_ALL
 folder=docs/evidence
 
-# A proof: its rows, the command that adds to them, what is claimed, what the rows do not show. What they do
-# show is the function of its name, from the rows on stdin without their heads. A command with $seconds ends
+# A proof: its rows, the command that adds to them, what is claimed, what the rows do not show, and, of
+# one that may have none, why. What they do show is the function of its name, from the rows on stdin without their heads. A command with $seconds ends
 # by itself, any other one is ended.
 # shellcheck disable=SC2016 # commands are expanded when they are run
 proofs() {
@@ -19,7 +19,8 @@ proofs() {
         'machines whose noise is of no simulated shape'
     proof placebo placebo.csv 'PLACEBO_LAUNCHES=30 make bench-stats PARTS=placebo' \
         'A load that does nothing is seldom found on a real machine' \
-        'another machine than this one, and more than two ranks'
+        'another machine than this one, and more than two ranks' \
+        'Thirty launches are some hours of a machine that does nothing else, which none was.'
     proof agent_answer agent-answer.csv 'make bench-stats CAMPAIGNS=2000 PARTS=agent' \
         'An answer about an agent is wrong in at most 1 of 100 campaigns, for the hardest margin there is' \
         'agents whose bursts are of no simulated kind'
@@ -35,7 +36,8 @@ proofs() {
     proof settings_simulated settings-simulated.csv \
         'R_LIBS=build/lib/noiselab/R Rscript --vanilla tests/bench/settings-simulated.R 125 docs/evidence/settings-simulated.csv' \
         'Two values of a setting that are the same are said to differ in at most 1 of 100 runs' \
-        'settings whose effect comes and goes; several operations at once'
+        'settings whose effect comes and goes; several operations at once' \
+        'A row needs a hundred simulated runs or more, some minutes of one CPU.'
     proof settings settings.csv \
         'tests/bench/settings.sh fake docs/evidence/settings.csv 20; tests/bench/settings.sh real docs/evidence/settings.csv' \
         'A setting of known effect is found faster, slower or without difference, and settings of this machine have their answers' \
@@ -72,7 +74,8 @@ proofs() {
     proof bench bench.csv \
         'tests/evidence.sh parts harness generator memory record replay sync startup counters profile project detection' \
         'What measuring costs, how well the load keeps its level, and how efficient the estimates are' \
-        'a machine without other work, where busy is more than a few percent: timings then miss their bounds'
+        'a machine without other work, where busy is more than a few percent: timings then miss their bounds' \
+        'These are timings of a machine that does nothing else, which none was; on a busy one they miss their bounds.'
     proof endurance endurance.csv 'make endurance KILLS=1000 SEED="$(tests/evidence.sh next endurance)"' \
         'Whatever is killed, no agent stays frozen, no load goes on, no row is lost, and the campaign goes on' \
         'a machine that loses its power'
@@ -91,7 +94,8 @@ proofs() {
         'kernels, MPI libraries and compilers that were not there'
     proof matrix matrix.csv 'make test-matrix' \
         'Unit and command-line tests pass with Open MPI 4.1, Open MPI 5 and MPICH, each by gcc and clang' \
-        'libraries of vendors (Cray, Intel), and networks other than of one machine'
+        'libraries of vendors (Cray, Intel), and networks other than of one machine' \
+        'Six builds with their tests take some hours of both CPUs.'
     proof test_suites test-suites.csv '' \
         'All tests of a change take twelve minutes on two CPUs' \
         'whether they pass: that is what `make test` says'
@@ -372,7 +376,8 @@ rows() { grep -v '^#' "$folder/$1" | tail -n +2; }
 entry() {
     name=$1 file=$2 command=$3
     if [ ! -s "$folder/$file" ]; then
-        unshown="$unshown$(printf '\n* %s (`make evidence ONLY=%s`).' "$4" "$name")" && return
+        unshown="$unshown$(printf '\n* %s (`make evidence ONLY=%s`). %s' "$4" "$name" \
+            "${6:-Nobody has taken them.}")" && return
     fi
     # the bench has a list
     dates=$({ rows "$file"; sed -n 's/^#//p' "$folder/$file"; } | grep -oE '20[0-9]{2}-[0-9]{2}-[0-9]{2}' |

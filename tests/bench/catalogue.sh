@@ -200,7 +200,8 @@ noiselab_top() {
     way=(--agent-cmd "noiselab-top --openmetrics $folder/noiselab.prom --interval ${every}s")
 }
 names='placebo collectd node_exporter node_exporter_more netdata sadc atop top glances gmond munin_node'
-names="$names zabbix_agent snmpd monit nrpe cadvisor slurm_accounting perf_record likwid_perfctr noiselab_top"
+names="$names zabbix_agent snmpd monit nrpe cadvisor slurm_accounting perf_record likwid_perfctr"
+names="$names noiselab_top"
 
 # ---- a campaign ----
 
@@ -218,7 +219,8 @@ in_cluster() {
 
 # measure NAME[@SECONDS]: into a folder of $kept
 measure() {
-    local name=${1%%@*} every='' folder version default configuration way asked on_cluster=no why seconds from=
+    local name=${1%%@*} every='' folder version default configuration way asked
+    local on_cluster=no why seconds from=
     case " $names " in
     *" $name "*) ;;
     *) echo "catalogue.sh: there is no agent '$name' (--list has them)" >&2 && return 2 ;;
