@@ -292,8 +292,8 @@ agents() {
     awk -F , '$1 == "placebo" { p++; found += $14 == "detected"; next } {
         n++; a[$1] = 1; by[$13]++; if ($13 == "") none++; open += $21 != "" && $22 == "" }
         END { for (k in a) m++
-            printf "%d runs of %d agents: %d answered by bursts, %d by on/off, %d not at all; the projection of %d has no upper end. Of %d placebos %d were found.\n",
-                n, m, by["bursts"], by["on/off"], none, open, p, found }'
+            printf "%d runs of %d agents: %d answered by bursts, %d by on/off, %d by launches, %d not at all; the projection of %d has no upper end. Of %d placebos %d were found.\n",
+                n, m, by["bursts"], by["on/off"], by["launches"], none, open, p, found }'
 }
 projection_coverage() {
     awk -F , '{ n += $7; could += $8; answered += $9; holds += $10; key = $3 " " $4 " " $5; a[key] += $9;

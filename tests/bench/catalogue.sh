@@ -1,8 +1,8 @@
 #!/bin/bash
 # catalogue.sh NAME[@SECONDS]...: rows of docs/evidence/agents.csv: what these agents cost on this machine.
 #   Each is measured for 60 s (LENGTH) by noiselab run agent, at its default interval or at the one after @
-#   (collectd@1), with nothing else to do on the machine. As root. slurm_accounting makes a cluster of one
-#   node on this machine for it (tests/cluster), and compares launches with and without.
+#   (collectd@1), with nothing else to do on the machine. As root. slurm_accounting makes a cluster of two
+#   nodes on this machine for it (tests/cluster), and compares launches with and without.
 # catalogue.sh --measure NAME...: only measures; campaigns stay in build/catalogue.
 # catalogue.sh --rows: a row of each campaign there that has none.
 # catalogue.sh --list: the names, their default intervals and installed versions.
@@ -205,12 +205,12 @@ names="$names noiselab_top"
 
 # ---- a campaign ----
 
-# in_cluster COMMAND...: by the login node of a cluster of one node with Slurm, which is there for it alone
+# in_cluster COMMAND...: by the login node of a cluster of two nodes with Slurm, which is there for it alone
 in_cluster() {
     local cluster=tests/cluster/cluster.sh place status
     # sockets lie in it: a short path
     place=$(mktemp -d /tmp/noiselab-catalogue.XXXXXX)
-    $cluster up --nodes 1 --tag "c$$" "$place" && $cluster run "$place" "$@"
+    $cluster up --nodes 2 --tag "c$$" "$place" && $cluster run "$place" "$@"
     status=$?
     $cluster down "$place"
     rm -rf "$place"
@@ -243,7 +243,7 @@ measure() {
         fi
         # sets of two launches, in which the accounts are looked at five times at least
         seconds=$((every > 2 ? 5 * every : 10))
-        way+=(--submit --wait --nodes 1 --time 120 --launches 6 --seconds "${seconds}s")
+        way+=(--submit --wait --nodes 2 --time 120 --launches 6 --seconds "${seconds}s")
         from=in_cluster
     elif [ ${#asked[@]} -gt 0 ]; then
         way+=("${asked[@]}" --scrape-period "${every}s")
@@ -296,6 +296,10 @@ row() {
     fi
     tar -C "$kept" -cJf "$archive" "${1##*/}" || return
     for name in answers agents activities behalf; do table "$1" "$name"; done
+    # what is compared by launches has no agent in it
+    [ "$(cat "$1/answers.json")" != '[]' ] || noiselab analyze "$1/campaign" --json 2>/dev/null |
+        jq '[.estimates[] | select(.quantity == "slowdown_percent" and .main) | { value, low: .ci_low,
+            high: .ci_high, lead: "launches", outcome: (.verdict | gsub("_"; " ")) }]' >"$1/answers.json"
     noiselab project "$1/campaign" --nodes 1000 --every 1ms,10ms --margin 1 --json \
         >"$1/project.json" 2>/dev/null
     [ -s "$1/project.json" ] || echo '{}' >"$1/project.json"

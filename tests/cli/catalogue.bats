@@ -57,3 +57,21 @@ rows() {
     [ "$status" -eq 1 ]
     [[ "$output" == *"there is no agent 'nobody'"* ]]
 }
+
+@test "every agent is listed, and one whose package is not installed is refused by its name" {
+    mkdir -p tests/bench
+    cp "$ROOT"/tests/bench/catalogue.* tests/bench/ && cp "$ROOT/tests/evidence-row.sh" tests/
+    run tests/bench/catalogue.sh --list
+    [ "$status" -eq 0 ]
+    for name in placebo collectd node_exporter netdata sadc cadvisor slurm_accounting noiselab_top; do
+        grep -qE "^$name +[0-9]+ s  ." <<<"$output"
+    done
+    # a system on which no package is installed
+    mkdir bin && printf '#!/bin/sh\nexit 1\n' >bin/dpkg-query && chmod 755 bin/dpkg-query
+    for name in top cadvisor slurm_accounting@1; do
+        PATH=$PWD/bin:$PATH run tests/bench/catalogue.sh --measure "$name"
+        [ "$status" -eq 1 ]
+        [ "$output" = "catalogue.sh: ${name%@*}: its package is not installed" ]
+    done
+    [ -z "$(ls build/catalogue)" ]
+}
