@@ -247,6 +247,7 @@ r: $(R_LIB)/noiselab/DESCRIPTION
 $(R_LIB)/noiselab/DESCRIPTION: $(R_SOURCES)
 	@mkdir -p $(R_LIB)
 	@rm -rf $(BUILD)/r-source && mkdir $(BUILD)/r-source && cp -RL $(filter-out %/tests %/bench,$(wildcard analysis/*)) $(BUILD)/r-source
+	@cd $(BUILD)/r-source/inst/contract && rm -f *.sh *.awk *.md # what is made of the tables is made before
 	LC_ALL=C.UTF-8 R CMD INSTALL --no-docs --no-test-load --library=$(R_LIB) $(BUILD)/r-source >$(BUILD)/r-install.log 2>&1 || { cat $(BUILD)/r-install.log; exit 1; }
 	@touch $@
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# top-costs.sh [DOCUMENT]: the table of what noiselab top costs in docs/guides/live.md (or DOCUMENT), made anew
-# from the newest row of each part in docs/evidence/top.csv (tests/bench/top.sh adds rows).
+# top-costs.sh [DOCUMENT]: the table of what noiselab top costs in docs/guides/live.md (or DOCUMENT), made
+# anew from the newest row of each part in docs/evidence/top.csv (tests/bench/top.sh adds rows).
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 document=${1:-$root/docs/guides/live.md}
@@ -21,7 +21,8 @@ table() {
             what["tasks-proc"] = "10,000 tasks, source proc"
             what["others"] = "*others*: records of context switches"
             what["agent"] = "exporter, by `noiselab run agent`"
-            print "| What | Every | CPU time, % of one CPU | Longest burst | Bursts/s | Switches/s | CPUs | Version |"
+            print "| What | Every | CPU time, % of one CPU | Longest burst | Bursts/s | Switches/s |" \
+                " CPUs | Version |"
             print "| --- | --- | --- | --- | --- | --- | --- | --- |"
             for (i = 1; i <= n_parts; i++) {
                 $0 = row[order[i]]

@@ -33,7 +33,8 @@ now=$(sed -n 's/^#define NOISELAB_VERSION "\(.*\)"/\1/p' common/base/version.h)
 check() {
     [ -n "$now" ] || echo 'common/base/version.h: no version'
     places | while read -r file text; do
-        grep -qF -- "$(with_version "$text" "$now")" "$file" || echo "$file: not $(with_version "$text" "$now")"
+        wanted=$(with_version "$text" "$now")
+        grep -qF -- "$wanted" "$file" || echo "$file: not $wanted"
     done
     [ "$(sed -n 's/^## \[\(.*\)\] - [0-9-]*$/\1/p' CHANGELOG.md | head -n 1)" = "$now" ] ||
         echo "CHANGELOG.md: its newest version is not $now"
@@ -84,7 +85,8 @@ case ${2-} in
 *) fail "'$2' is no option (--write)" ;;
 esac
 [ $# -le 2 ] || fail "'$3' is too much"
-echo "$version" | grep -qE '^(0|[1-9][0-9]*)(\.(0|[1-9][0-9]*)){2}$' || fail "'$version' is not a version (try 1.1.0)"
+echo "$version" | grep -qE '^(0|[1-9][0-9]*)(\.(0|[1-9][0-9]*)){2}$' ||
+    fail "'$version' is not a version (try 1.1.0)"
 newer "$version" "$now" || fail "$version is not newer than $now"
 lost=$(check)
 [ -z "$lost" ] || fail "before the release all must agree on $now:
