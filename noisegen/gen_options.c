@@ -82,11 +82,18 @@ static const char *set_ranks(struct nl_command_line *line, const char *text) {
 
 /* ---- lists and help ---- */
 
+enum { USUAL_PERIOD_NS = 10000000 };
+
 static void list_kinds(void) {
     for (const struct ng_kind *const *k = ng_kinds; *k; k++) {
         const char *reason = (*k)->supported ? (*k)->supported() : NULL;
-        printf("%-8s %s (dose: CPU time%s%s%s%s)\n", (*k)->name, (*k)->help, (*k)->unit ? " or " : "",
-               (*k)->unit ? (*k)->unit : "", (*k)->needs ? "; needs " : "", (*k)->needs ? (*k)->needs : "");
+        char period[48] = "", text[32];
+        if ((*k)->period_ns != USUAL_PERIOD_NS)
+            snprintf(period, sizeof period, "; period %s",
+                     nl_format_duration((*k)->period_ns, text, sizeof text));
+        printf("%-8s %s (dose: CPU time%s%s%s%s%s)\n", (*k)->name, (*k)->help, (*k)->unit ? " or " : "",
+               (*k)->unit ? (*k)->unit : "", period, (*k)->needs ? "; needs " : "",
+               (*k)->needs ? (*k)->needs : "");
         if (reason) printf("         not here: %s\n", reason);
     }
 }
@@ -180,8 +187,8 @@ static const struct nl_option rows[] = {
     {"array-bytes", "SIZE", "sum, membw: size of the array (default 2MB, 64MiB)", 1,
      AT(SIZE, kind_options.array_bytes), 8, 1e15, .wanted = "a size of 8 bytes or more (try 2MB)",
      .of = "kind", OF_KINDS(NG_USES_ARRAY)},
-    {"folder", "DIR", "disk: where to write; nothing is left behind", 1, AT(TEXT, kind_options.folder),
-     .wanted = "a folder", .of = "kind", OF_KINDS(NG_USES_FOLDER)},
+    {"folder", "DIR", "of a kind that needs one: where it writes; nothing is left behind", 1,
+     AT(TEXT, kind_options.folder), .wanted = "a folder", .of = "kind", OF_KINDS(NG_USES_FOLDER)},
     {"preset", "NAME",
      "options from a file, such as those of a recorded agent (see --list presets); options given here "
      "override it",
@@ -190,7 +197,7 @@ static const struct nl_option rows[] = {
     {"pattern", "NAME", "pattern of the bursts, see below (default periodic), such as 'jittered:jitter=50'",
      2, .set = set_pattern},
     {"period", "TIME",
-     "one burst per period, 1ms to 60s (default 10ms, 1s for the kinds procfs, fork, disk and seed)", 2,
+     "one burst per period, 1ms to 60s (default 10ms, or what --list kinds says of the kind)", 2,
      AT(DURATION, period_ns), 1e6, 60e9, .wanted = "a period from 1ms to 60s", .tags = ALONE},
     {"jitter", "PERCENT",
      "jittered: the share of the period's room that a burst's place is drawn from (default 100)", 2,

@@ -250,7 +250,7 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
     help=$(noiselab-gen --help)
     run --separate-stderr noiselab-gen --list kinds
     [[ "$output" == *"spin     arithmetic in registers: CPU time only (dose: CPU time)"*"net "*"(dose: CPU time or messages)"* ]]
-    [[ "$output" == *"disk "*"(dose: CPU time or writes; needs a folder (folder=DIR))"* ]]
+    [[ "$output" == *"disk "*"(dose: CPU time or writes; period 1 s; needs a folder (folder=DIR))"* ]]
     for kind in $(awk '/^[a-z]/ { print $1 }' <<<"$output"); do [[ "$help" == *"  $kind "* ]]; done
     run --separate-stderr noiselab-gen --list patterns
     for pattern in $(awk '{ print $1 }' <<<"$output"); do [[ "$help" == *"  $pattern "* ]]; done
