@@ -123,6 +123,8 @@ lost=$(cut -f 1-3 "$build/share/noiselab/words.tsv" | while IFS="$(printf '\t')"
     case $program:$type in
     *:kind) words="\"$name\"" where=tests/unit/noisegen/kinds ;;
     *:check) words="\\b$name\\b" where='tests/cli/accept.bats tests/truth/accept.bats' ;;
+    *:channel) words="\"$name\"" where=analysis/tests/testthat ;;
+    *:experiment) words="(run |')$name\\b" where='tests/cli tests/cluster tests/runner' ;;
     *:plot) words="(\\bplot_$(echo "$name" | tr - _)|\"$name\")" where=analysis/tests/testthat ;;
     noiselab-detect:option) words="$name([^a-z-]|$)" where='tests/cli tests/truth tests/cluster tests/unit' ;;
     noiselab-detect:key)
@@ -133,7 +135,7 @@ lost=$(cut -f 1-3 "$build/share/noiselab/words.tsv" | while IFS="$(printf '\t')"
     # shellcheck disable=SC2086 # folders
     grep -rqE -e "$words" $where || printf ' %s %s (in %s)' "$type" "$name" "$where"
 done)
-none "$lost" 'every kind, check, plot and option of the detector has a test that names it' "none:$lost"
+none "$lost" 'every kind, check, channel, experiment, plot and option of the detector has a test that names it' "none:$lost"
 
 # what an option of the detector sets is read
 lost=$(grep -oE '\b(AT|KEPT)\([A-Z_]+, [a-z_.]+\)' detector/options/options.c | sed 's/.*[ .]//; s/)//' |
@@ -273,8 +275,19 @@ lost=$(grep -oE '`(common|noisegen|detector|analysis|experiments|tests)/[A-Za-z0
 none "$lost" 'every file that the guide to extending points at is there'
 
 # the names that 1.x keeps; new ones are kept from the next version on, which is the first line
-out=$(sh tests/kept/names.sh "$build" | diff tests/kept/names.tsv - |
-    sed -n '/^< # /,$s/^> /new: /p; s/^< /gone: /p')
+out=$(sh tests/kept/names.sh "$build" | awk -F '\t' '
+    { key = $1 FS $2 FS $3 }
+    FNR == NR { if (/^#/) version = $0; else now[key] = $4; next }
+    /^#/ { is_new = $0 != version; if (is_new) print "gone: " $0; next }
+    { then[key] = $4 }
+    !(key in now) { print "gone: " $0; next }
+    {   # that one more program has it, such as a new experiment, breaks nobody
+        n = split($4, program, ", ")
+        for (i = 1; i <= n; i++)
+            if (!index(", " now[key] ", ", ", " program[i] ", ")) print "gone: " key " of " program[i]
+    }
+    END { for (key in now) if (is_new && now[key] != then[key]) print "new: " key FS now[key] }' \
+    - tests/kept/names.tsv)
 none "$out" 'no option, command or row of a table of tests/kept/names.tsv is gone' "$out
 a name that is gone breaks scripts (docs/reference/promises.md); where it is meant to, or this is a new version: put what is new into CHANGELOG.md, and
 sh tests/kept/names.sh $build >tests/kept/names.tsv, with its diff in the commit"
@@ -294,7 +307,12 @@ out=$(for name in $(fields experiments name); do
     done
 done
 sed -n "s/^\"\"\"\([a-z]*\): .*/\1/p" experiments/noiselab_run/*.py | grep -vxF "$(fields experiments name)" |
-    sed 's/$/ (experiments\/noiselab_run) is not in experiments.table/')
+    sed 's/$/ (experiments\/noiselab_run) is not in experiments.table/'
+# what answers an experiment is a word of noiselab analyze
+sed -n "s/^ *\(NAME = \)*ANALYSIS = '\([a-z]*\)'$/\2/p" experiments/noiselab_run/*.py | while read -r word; do
+    grep -qE "name = \"$word\"" analysis/R/main*.R ||
+        echo "$word (ANALYSIS in experiments/noiselab_run) is not in analyze_words() of analysis/R/main.R"
+done)
 none "$out" 'experiments are those of common/contract/experiments.table'
 out=$(fields statuses status | while read -r status; do
     grep -qF "| $status | $(awk -F '\t' -v s="$status" '$1 == s {

@@ -97,7 +97,7 @@ figures() {
             about <- noiselab:::acceptance_checks
             is_known <- function(check, variant) check %in% names(about) && variant %in% c("", about[[check]]$variants)
             unknown <- rows[!mapply(is_known, rows$check, sub(":.*", "", rows$variant)), ]
-            cat(sprintf("%s %s: no about_check() in acceptance_checks there, or without this variant\n", unknown$check, unknown$variant), sep = "")
+            cat(sprintf("%s %s: not in common/contract/checks.table, or without this variant\n", unknown$check, unknown$variant), sep = "")
             quit(status = nrow(lost) + nrow(unknown) > 0)' "$OUT/one/accept.csv"
     fi
     [ "$(figures kernels wrong value | sort -u)" = 0 ]
