@@ -28,8 +28,10 @@ export NOISELAB_BUILD NOISELAB_BIN NOISELAB_R NOISELAB_TESTS
 # they do; what docs/reference says of NOISELAB_MPIRUN and NOISELAB_SRUN_MPI is meant for tests, too
 for name in $(env | sed -n 's/^\([A-Za-z_][A-Za-z0-9_]*\)=.*/\1/p'); do
     case $name in
-    SLURM_* | SBATCH_* | SALLOC_* | SRUN_* | PMI_* | PMIX_* | PALS_* | OMPI_* | PRTE_* | MPIR_* | MPICH_* | UCX_* | HYDRA_* | OMP_* | LIKWID_* | R_* | LC_* | LANGUAGE | \
-        NO_COLOR | COLUMNS | CDPATH | POSIXLY_CORRECT | NOISELAB_SEED | NOISELAB_LIBEXEC | NOISELAB_PRESETS | NOISELAB_GEN | NOISELAB_LAUNCHER | NOISELAB_ACCTG_FREQ)
+    SLURM_* | SBATCH_* | SALLOC_* | SRUN_* | PMI_* | PMIX_* | PALS_* | OMPI_* | PRTE_* | MPIR_* | \
+        MPICH_* | UCX_* | HYDRA_* | OMP_* | LIKWID_* | R_* | LC_* | LANGUAGE | \
+        NO_COLOR | COLUMNS | CDPATH | POSIXLY_CORRECT | NOISELAB_SEED | NOISELAB_LIBEXEC | \
+        NOISELAB_PRESETS | NOISELAB_GEN | NOISELAB_LAUNCHER | NOISELAB_ACCTG_FREQ)
         unset "$name"
         ;;
     esac

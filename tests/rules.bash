@@ -14,9 +14,11 @@ write_rules() {
     NOISELAB_R_LIB=$BUILD/lib/noiselab/R Rscript \
         -e '.libPaths(c(Sys.getenv("NOISELAB_R_LIB"), .libPaths()))' \
         -e 'cat(noiselab:::advise_rules(data.frame(
-        operation = c("allgather", "allgatherv", "allreduce", "alltoall", "bcast", "gather", "reduce", "reduce_scatter", "reduce_scatter_block", "scatter",
+        operation = c("allgather", "allgatherv", "allreduce", "alltoall", "bcast", "gather",
+            "reduce", "reduce_scatter", "reduce_scatter_block", "scatter",
                       "alltoallv", "scan", "exscan", "barrier"),
-        bytes = c(rep(1024, 13), 0), ranks = 4, condition = "quiet", number = c(4L, 2L, 2L, 2L, 3L, 3L, 3L, 3L, 4L, 3L, 2L, 2L, 2L, 2L),
+        bytes = c(rep(1024, 13), 0), ranks = 4, condition = "quiet",
+        number = c(4L, 2L, 2L, 2L, 3L, 3L, 3L, 3L, 4L, 3L, 2L, 2L, 2L, 2L),
         verdict = "use"), han = as.logical(commandArgs(TRUE))), sep = "\n")' "${2-FALSE}" >"$1"
 }
 

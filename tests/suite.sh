@@ -36,15 +36,21 @@ r_batch() {
           kept <- file.path(normalizePath(args[1]), gsub("/", "-", name))  # a test has another folder
           before <- proc.time()
           reporter <- TapReporter$new(file = paste0(kept, ".tap"))
-          tryCatch(test_file(sprintf("analysis/tests/testthat/%s.R", sub("r/", "", name)), package = "noiselab", reporter = reporter,
-                             load_package = "installed", stop_on_failure = FALSE, load_helpers = FALSE, env = new.env(parent = helpers)),
-                   error = function(e) cat(sprintf("\nnot ok - %s broke off: %s\n", name, gsub("\n", " ", conditionMessage(e))),
+          tryCatch(test_file(sprintf("analysis/tests/testthat/%s.R", sub("r/", "", name)), package = "noiselab",
+                             reporter = reporter, load_package = "installed", stop_on_failure = FALSE,
+                             load_helpers = FALSE,
+                             env = new.env(parent = helpers)),
+                   error = function(e) cat(sprintf("\nnot ok - %s broke off: %s\n", name,
+                       gsub("\n", " ", conditionMessage(e))),
                                            file = paste0(kept, ".tap"), append = TRUE))
           # a file without a test says nothing of itself
-          if (!file.exists(paste0(kept, ".tap"))) cat(sprintf("not ok - %s has no test\n", name), file = paste0(kept, ".tap"))
+          if (!file.exists(paste0(kept, ".tap"))) cat(sprintf("not ok - %s has no test\n", name),
+              file = paste0(kept, ".tap"))
           took <- proc.time() - before
-          cat(sprintf("%s\t%.0f\t%.0f\n", name, took[["elapsed"]], sum(took[-3])), file = paste0(kept, ".time"))
-        }' "$NOISELAB_BUILD/suites" "$@" >"$tap.raw" 2>&1 </dev/null || printf 'ended with status %d\n' "$?" >>"$tap.raw"
+          cat(sprintf("%s\t%.0f\t%.0f\n", name, took[["elapsed"]], sum(took[-3])),
+              file = paste0(kept, ".time"))
+        }' "$NOISELAB_BUILD/suites" "$@" >"$tap.raw" 2>&1 </dev/null ||
+            printf 'ended with status %d\n' "$?" >>"$tap.raw"
     for name in "$@"; do
         own=$NOISELAB_BUILD/suites/$(echo "$name" | tr / -)
         # without its times a file did not come to its end

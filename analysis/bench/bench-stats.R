@@ -350,7 +350,8 @@ step_down_family <- function(n) {
 simulated <- function(n) {
   cat(sprintf(
     paste0("Simulated: %d campaigns per shape, alpha %g one-sided, %d pairs of 10 ms halves unless said,\n",
-           "  shares in percent +- Monte Carlo (MC) standard error; within MC error: beyond a bound by two of ",
+           "  shares in percent +- Monte Carlo (MC) standard error; ",
+           "within MC error: beyond a bound by two of ",
            "them at most\n"),
     n, alpha, pairs
   ))

@@ -16,4 +16,5 @@ rows() {
             separator = ", "
         }' "$here/$1.table"
 }
-sed "s|@EXPERIMENTS@|$(rows experiments FIRST name)|; s|@STATUSES@|$(rows statuses 'FIRST SECOND' status short)|" "$1"
+sed "s|@EXPERIMENTS@|$(rows experiments FIRST name)|; \
+    s|@STATUSES@|$(rows statuses 'FIRST SECOND' status short)|" "$1"

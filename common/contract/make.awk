@@ -1,4 +1,5 @@
-# make.awk TABLE: C of a table of the contract, on stdout. What the fields of a table's lines are is said in README.md beside it.
+# make.awk TABLE: C of a table of the contract, on stdout. What the fields of a table's lines are is said in
+# README.md beside it.
 BEGIN {
     FS = "\t"
     print_as["s"] = "fputs(VALUE, f);"
@@ -75,7 +76,8 @@ table == "channels" {
     known = field("known")
     if (known == ">=0") known = "(" field("value") ") >= 0"
     names = names (names == "" ? "" : ",") $1
-    rows = rows (rows == "" ? "" : "    fputc(',', f);\n") "    " (known == "-" ? "" : "if (" known ") ") put "\n"
+    if (known != "-") put = "if (" known ") " put
+    rows = rows (rows == "" ? "" : "    fputc(',', f);\n") "    " put "\n"
 }
 
 END {
@@ -85,6 +87,7 @@ END {
     else if ("print" in place) {
         if (of == "") fail("no line '#of' says what a row is of")
         printf "#define NL_%s_HEADER \"%s\\n\"\n\n", toupper(table), names
-        printf "/* One line of it. */\nstatic void nl_put_%s(FILE *f, %s) {\n%s    fputc('\\n', f);\n}\n", table, of, rows
+        printf "/* One line of it. */\nstatic void nl_put_%s(FILE *f, %s) {\n", table, of
+        printf "%s    fputc('\\n', f);\n}\n", rows
     }
 }

@@ -121,7 +121,8 @@ _noiselab() {
     case $REPLY in
     /*)
         compopt -o filenames 2>/dev/null
-        mapfile -t COMPREPLY < <(compgen -W "${REPLY#/}" -- "$current" && compgen -d -- "$current" || compgen -d -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W "${REPLY#/}" -- "$current" && compgen -d -- "$current" ||
+            compgen -d -- "$current")
         ;;
     *) mapfile -t COMPREPLY < <(compgen -W "$REPLY" -- "$current") ;;
     esac

@@ -175,7 +175,8 @@ replay() {
             $1 - begin > 2e8 { seen += $2; last = $2 }
             END { r = 100 * ((seen - last) / asked - 1);
                 printf "%.2f",
-                    r < 0 ? -r : r }' "$work/preset" "$work/recorded")" '<=' 2 "preset $preset: total, off that of the trace, %"
+                    r < 0 ? -r : r }' "$work/preset" "$work/recorded")" \
+                        '<=' 2 "preset $preset: total, off that of the trace, %"
     done
 }
 

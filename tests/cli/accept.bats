@@ -23,7 +23,7 @@ figures() {
 }
 
 # bats test_tags=quick
-@test "options that make no sense, and campaigns that are a file or of another schema, are refused in one line" {
+@test "options without sense, and campaigns that are a file or of another schema, are refused in one line" {
     DETECT="$BIN/noiselab-accept"
     refused "--checks: 'noise' is not a check" --checks latency,noise
     refused "--checks: 'latency' is not new in the list" --checks latency,latency

@@ -36,7 +36,8 @@ detect() {
 
 @test "an algorithm that the library replaces is said to be the other one" {
     # a size of its own, or those of the list
-    detect 0 4 --op allreduce=ring:8,allreduce=recursive_doubling:8B,allreduce=ring,allreduce=recursive_doubling --bytes 64KiB
+    detect 0 4 --op allreduce=ring:8,allreduce=recursive_doubling:8B,allreduce=ring,allreduce=recursive_doubling \
+        --bytes 64KiB
     jq -e '(.options | .operations == ["allreduce=ring", "allreduce=recursive_doubling"] and
         .bytes == [8, 65536]) and
         ([.algorithms[] | select(.bytes == 8) | .in_fact] == ["recursive_doubling", "recursive_doubling"]) and
@@ -86,7 +87,7 @@ advise() {
     [ ! -e c ]
 }
 
-@test "run advise compares every algorithm of a program's operations, tries what it advises, writes no rule that does not act, and says what the program gains" {
+@test "run advise compares a program's algorithms, tries its advice, and writes no rule that does not act" {
     needs_cpus 2
     advise '0 3' --seconds 16 --warmup 0s --launches 4 --verify 2 -- "$MPIRUN_COMMAND" --oversubscribe -n 2 \
         "$BUILD/tests-mpi/late_probe" 500 50
@@ -143,7 +144,7 @@ first_set_is_all() {
     done
 }
 
-@test "run advise finds where the eager limit is, and that it moves with it, from launches of each in random order" {
+@test "run advise finds the eager limit, and that it moves with it, from launches in random order" {
     needs_cpus 2
     # where the step is takes more sizes and a machine of one's own
     local sizes=1920,3840,4352,8704

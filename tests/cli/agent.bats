@@ -55,7 +55,7 @@ dry() { dry_by noiselab-agent "$@" && [ "${#lines[@]}" -eq 1 ]; }
     dry 'agent exporter, switched by: switch' --agent-on true --agent-off true --agent-name exporter
 }
 
-@test "a dry run starts a command for a second: one that dies is refused with what it wrote, one that runs already is warned of" {
+@test "a dry run starts a command for a second: one that dies is refused, one that runs is warned of" {
     refused "ended by itself (status 3), and had printed last: no such metric" \
         --agent-cmd 'echo starts; sleep 0.05; echo no such metric >&2; exit 3' --shell
     refused "ended by itself (status 1), having printed nothing" --agent-cmd false
@@ -73,7 +73,7 @@ dry() { dry_by noiselab-agent "$@" && [ "${#lines[@]}" -eq 1 ]; }
     [[ "$stderr" == *"warning: nl-twin runs already (process $started)"* ]]
 }
 
-@test "processes, cgroups and units that are not there, or must not be frozen, are refused; one that is found is left alone" {
+@test "processes, cgroups and units that are not there, or must not be frozen, are refused" {
     refused '--agent-pid: there is no process 99999999' --agent-pid 99999999
     # a container with numbers of its own has none of the kernel's threads
     [ "$(cat /proc/2/comm 2>/dev/null)" != kthreadd ] || refused 'is a thread of the kernel' --agent-pid 2

@@ -11,7 +11,8 @@ setup_file() {
         --vanilla -e '
         source(commandArgs(TRUE)[3], chdir = TRUE)
         for (i in 1:2) {
-          simulate_campaign(commandArgs(TRUE)[i], operations = c("barrier", "allreduce"), levels_percent = c(0, 1, 5), pairs = 30, launches = 3,
+          simulate_campaign(commandArgs(TRUE)[i], operations = c("barrier", "allreduce"), levels_percent = c(0, 1, 5),
+              pairs = 30, launches = 3,
                             seed = i, prefix = letters[i], operation_ns = 1800 + 200 * i)
         }' "$A" "$B" "$BATS_TEST_DIRNAME/../../analysis/tests/simulate.R"
 }
@@ -111,7 +112,8 @@ PYTHON
     # bursts of one length are not like those of an agent, whose lengths differ; their period is
     [ "$(jq -r '.settings[].goodness' "$BATS_TEST_TMPDIR/json" | sort -u)" = fair ]
     jq -e '[.settings[] | .far_share < 0.2] | all' "$BATS_TEST_TMPDIR/json"
-    [ "$(sed 's/.*--level \([^ ]*\) --period \([^ ]*\) .*/\1 \2/' "$BATS_TEST_TMPDIR/commands" | paste -sd ';' -)" = \
+    [ "$(sed 's/.*--level \([^ ]*\) --period \([^ ]*\) .*/\1 \2/' "$BATS_TEST_TMPDIR/commands" |
+        paste -sd ';' -)" = \
         '0.0629 1s;0.00635 10s;1.07 1s;0.0628 1s;0.115 1s' ]
     while read -r program arguments; do
         [ "$program" = noiselab-gen ]

@@ -37,7 +37,7 @@ launch_json() { echo c/*/launch.json; }
     [[ $stderr = *"cannot start './nowhere'"* ]]
 }
 
-@test "a program is followed: its beat is found, the load is switched while it runs, and it runs to its own end" {
+@test "a program is followed: its beat is found, the load is switched meanwhile, and it runs to its end" {
     end_when is_complete
     app 0 sensitivity --app --levels 0,30 --seconds 2 --no-report --out c -- $(looped)
     jq -e '.ended == "complete" and (.follows.beat | startswith("allreduce")) and .rows > 4' "$(launch_json)"

@@ -24,7 +24,8 @@ in_short() {
 @test "what the bench starts is there, and what it does not have or cannot run is refused" {
     local missing=''
     for name in $(grep \
-        -ohE 'build/(bench|tests-mpi|bin)/[a-z][a-z_-]*|tests/bench/[a-z-]+\.(sh|R)|analysis/bench/[a-z-]+\.R' tests/bench/*.sh | sort -u); do
+        -ohE 'build/(bench|tests-mpi|bin)/[a-z][a-z_-]*|tests/bench/[a-z-]+\.(sh|R)|analysis/bench/[a-z-]+\.R' \
+            tests/bench/*.sh | sort -u); do
         [ -e "${name/#build/${NOISELAB_BUILD:-build}}" ] || missing="$missing $name"
     done
     for part in $(sed -n "s/^all='\(.*\)'/\1/p" tests/bench/bench.sh); do

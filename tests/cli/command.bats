@@ -63,7 +63,7 @@ WORDS() { cat "${BIN%/bin}/share/noiselab/words.tsv"; }
 meant() { run_refused "did you mean $1?" "${@:2}" 2>"$ERR"; }
 
 # bats test_tags=quick
-@test "a slip in a command, experiment, word, option, operation, kind, pattern, start or check names what was meant" {
+@test "a slip in a command, experiment, word, option, operation, kind or check names what was meant" {
     meant analyze "$BIN/noiselab" anlyze
     meant sensitivity "$BIN/noiselab" run sensitvity
     meant allreduce "$BIN/noiselab" help allredcue
@@ -158,7 +158,7 @@ without() {
         --out "$OUT" 2>/dev/null | jq -e '.design == "lockin"'
 }
 
-@test "a plan that lacks a field ends an experiment with status 70 and the field's name, and nothing is guessed" {
+@test "a plan that lacks a field ends an experiment with status 70 and the field's name" {
     other_programs
     lost() {
         without "$2"
@@ -178,7 +178,7 @@ without() {
         --out "$OUT"
 }
 
-@test "a launch.json that says its end elsewhere is not taken for a complete launch, nor for an incomplete one" {
+@test "a launch.json that says its end elsewhere is taken for neither a complete nor a partial launch" {
     "$BIN/noiselab" run sensitivity --ranks 1 --op empty --levels none --design single --seconds 0.2 \
         --warmup 0s --out "$OUT" --no-report >/dev/null 2>"$ERR" 3>&- || true
     launch=$(echo "$OUT"/*-0001)
@@ -222,7 +222,8 @@ without() {
 # completed WORDS...: what bash offers for the last word
 completed() {
     local file=${BIN%/bin}/share/bash-completion/completions/noiselab
-    bash --norc -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _noiselab; printf "%s\n" "${COMPREPLY[@]}"' bash "$file" "$@"
+    bash --norc -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _noiselab; printf "%s\n" "${COMPREPLY[@]}"' \
+        bash "$file" "$@"
 }
 
 # completes WANTED WORDS...: each of WANTED, which are separated by blanks, is offered for the last word
@@ -233,7 +234,8 @@ completes() {
 }
 
 @test "bash completes commands, experiments, options and their values" {
-    bash --norc -c '. "$1"; complete -p noiselab && complete -p noiselab-detect && complete -p noiselab-analyze' bash "${BIN%/bin}/share/bash-completion/completions/noiselab"
+    bash --norc -c '. "$1"; complete -p noiselab && complete -p noiselab-detect && complete -p noiselab-analyze' \
+        bash "${BIN%/bin}/share/bash-completion/completions/noiselab"
     completes 'doctor run help' noiselab ''
     completes 'sensitivity stability' noiselab run s
     completes '--launches --launch-id --launcher' noiselab run sensitivity --la
@@ -284,7 +286,8 @@ completes() {
     zsh -n "$file"
     # as the completion system would call it, with a compadd that prints
     out=$(zsh -f -c '
-        compadd() { shift $(( ${@[(i)--]} )); print -l -- "$@" }; compset() { return 1 }; _files() { print files }
+        compadd() { shift $(( ${@[(i)--]} )); print -l -- "$@" };
+        compset() { return 1 }; _files() { print files }
         complete_words() { words=("$@"); CURRENT=$#; source '"$file"' }
         complete_words noiselab run ""
         complete_words noiselab-detect --design ""')
@@ -327,7 +330,7 @@ completes() {
     [ "$(made CC=gcc)" = 'gcc mpicc' ]
 }
 
-@test "make install puts completion, words and man pages where they are looked for, and uninstall takes them away" {
+@test "make install puts completion, words and man pages into place, and uninstall takes them away" {
     root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
     build=$(cd "$BIN/.." && pwd)
     made=$(cat "$build/flags")

@@ -76,7 +76,9 @@ nothing_left() {
     export BIN OUT BATS_TEST_TMPDIR
     bash -c '"$1" owned $$ "$OUT/one" bash -c "$2" & echo $! >"$BATS_TEST_TMPDIR/launcher"; wait' - "$sh" \
         'trap : TERM
-        "$BIN/noiselab-detect" --op empty --levels 50 --warmup 0s --seconds 600 --out "$OUT" --launch-id one & echo $! >"$BATS_TEST_TMPDIR/rank"
+        "$BIN/noiselab-detect" --op empty --levels 50 --warmup 0s --seconds 600 \
+            --out "$OUT" --launch-id one &
+        echo $! >"$BATS_TEST_TMPDIR/rank"
         while :; do sleep 0.1; done' >/dev/null 2>&1 3>&- &
     RUN=$!
     wait_for has_rows

@@ -26,7 +26,7 @@ with_agent() {
 }
 
 # bats test_tags=quick
-@test "options of an agent that make no sense, and what the companion does not like, are refused in one line, by a dry run, too" {
+@test "options of an agent without sense, and what the companion does not like, are refused in one line" {
     refused "--agent-period: needs an agent" --agent-period 1s
     refused "no agent: give one of --agent-cmd" --agent '--who cpu'
     refused "--agent-period: needs an agent" --agent-period 1s:interval=1s
@@ -79,7 +79,8 @@ with_agent() {
     n=$(($(jq .rounds_done "$one/launch.json") * 2))
     [ "$n" -ge 4 ]
     [ "$(awk -F , 'NR > 1 {
-        print $7 "/" $8 "/" $25 "/" $26 "/" $28 }' "$one/halves.csv" | LC_ALL=C sort | uniq -c | awk '{ print $1, $2 }' | tr '\n' ' ')" = \
+        print $7 "/" $8 "/" $25 "/" $26 "/" $28 }' "$one/halves.csv" | LC_ALL=C sort | uniq -c |
+            awk '{ print $1, $2 }' | tr '\n' ' ')" = \
         "$((2 * n)) off/0/// $n on//ours// $n on/1/spin/periodic/random " ]
     awk -F , -v wanted="$n" \
         'NR > 1 && $25 == "ours" { n++; bad += $22 == "" || $23 $24 $29 != ""; d += $9; w++ }
@@ -112,7 +113,8 @@ long syscall(long n, long a, long b, long c, long d, long e, long f) {
     return ((long (*)(long, ...))dlsym(RTLD_NEXT, "syscall"))(n, a, b, c, d, e, f);
 }
 int open(const char *path, int flags, unsigned mode) {
-    return strstr(path, "/schedstat") ? errno = ENOENT, -1 : (int)syscall(SYS_open, (long)path, flags, mode, 0, 0, 0);
+    return strstr(path, "/schedstat") ? errno = ENOENT, -1
+        : (int)syscall(SYS_open, (long)path, flags, mode, 0, 0, 0);
 }
 END
     start_agent
@@ -127,7 +129,8 @@ END
     needs_cpus 2
     # for each SIGUSR1 it is on all CPUs for a third of 150 ms, as one that reads all of /proc when it is
     # scraped
-    bash -c 'trap "for i in \$(seq $(nproc)); do timeout 0.05 sh -c \"while :; do :; done\" & done" USR1; while :; do sleep 1 & wait; done' >/dev/null 2>&1 3>&- &
+    bash -c 'trap "for i in \$(seq $(nproc)); do timeout 0.05 sh -c \"while :; do :; done\" & done" USR1; while :; do sleep 1 & wait; done' \
+        >/dev/null 2>&1 3>&- &
     AGENT=$!
     launch 2 --op barrier --agent "--scrape 'kill -USR1 $AGENT' --scrape-period 150ms" --agent-period 150ms \
         --seconds 1.2 --warmup 0s --launch-id one
@@ -291,7 +294,7 @@ END
     done
 }
 
-@test "what the kernel and the ranks count stands in a row for each half, and what this machine cannot count is named" {
+@test "what the kernel and the ranks count is in a row for each half, and what cannot be counted is named" {
     start_agent
     with_agent --seconds 1
     file=$OUT/one/counters.$(hostname).csv

@@ -60,7 +60,7 @@ load detect
 }
 
 # bats test_tags=quick
-@test "the lists name every operation, design and channel, and a half-period of broken noise periods is lengthened, which is said" {
+@test "the lists name every operation, design and channel; a half-period of broken periods is lengthened" {
     for name in allreduce alltoall empty; do "$DETECT" --list operations | grep -q "^$name "; done
     for name in lockin blocks single; do "$DETECT" --list designs | grep -q "^$name "; done
     [ "$("$DETECT" --list channels | wc -l)" -eq 6 ]
@@ -126,7 +126,7 @@ load detect
     ! cmp -s "$BATS_TEST_TMPDIR/a" "$BATS_TEST_TMPDIR/c"
 }
 
-@test "a launch id that exists, a campaign of another schema and a file where a folder belongs are refused, and stay as they were" {
+@test "a launch id that exists, another schema and a file for a folder are refused, and stay as they were" {
     local words=(--op empty --design single --levels none --count 10 --warmup 0s --launch-id one)
     launch 1 "${words[@]}"
     before=$(cat "$OUT/one"/* | cksum)
@@ -172,7 +172,7 @@ load detect
     [ ! -e "$OUT" ]
 }
 
-@test "a half that is held up ends by the clock, at one number of operations on all ranks, and one that the user gave is never changed" {
+@test "a half that is held up ends by the clock, after as many operations on all ranks" {
     take_turns
     on_cores 3 timeout 120 "$BIN/../tests-mpi/together_probe"
     launch 1 --op empty --design blocks --levels 1 --period 1ms --block 20ms --seconds 0.3 --warmup 0s \
@@ -181,7 +181,7 @@ load detect
     jq -e '.operations_set == 0' "$OUT/one/launch.json"
 }
 
-@test "a run that is held up ends with whole rounds when its time is over by the clock, and says what it left out" {
+@test "a run that is held up ends by the clock with whole rounds, and says what it left out" {
     background --levels 0,1 --seconds 1 --warmup 0s --half-period 10ms
     for rank in $(ranks_of "$MPIRUN"); do kill -STOP "$rank"; done
     sleep 2
@@ -213,7 +213,7 @@ load detect
         (.tasks | length >= 1 and (any(.name == "nl-hog") or length == 3)))' "$OUT/one/launch.json"
 }
 
-@test "a launch too short for any verdict says so before it runs, and how long would do; a look that nobody asked to repeat is one look" {
+@test "a launch too short for any verdict says so before it runs, and how long would do" {
     dry_run() { "$DETECT" --dry-run --op barrier --out "$OUT" "$@" 2>"$ERR"; }
     dry_run --levels 0,1 --seconds 0.2 --half-period 10ms
     grep -qF '5 pair(s) of each operation and level: by itself this launch is too short for any verdict at alpha 0.01, which takes 7 (--seconds 0.28)' "$ERR"
@@ -230,7 +230,7 @@ load detect
     if jq -e .before.quiet "$OUT/one/launch.json"; then ! grep 'not quiet' "$ERR"; fi
 }
 
-@test "a launch with a generator keeps slices of its loop and when the generator ran, one without keeps neither" {
+@test "a launch with a generator keeps slices and when the generator ran, one without keeps neither" {
     launch 1 --op empty --levels 20 --seconds 0.4 --warmup 0s --half-period 20ms --period 10ms \
         --launch-id with
     [ "$(head -c 8 "$OUT"/with/slices.*.bin)" = NLSLICES ]
@@ -267,7 +267,7 @@ load detect
     [ -z "$(column throttled_ns "$OUT/one/halves.csv" | tr -d '\n')" ]
 }
 
-@test "who had the ranks' CPUs is held against the kernel's own account, and whom /proc hides is missing there" {
+@test "who had the ranks' CPUs is held against the kernel's account, and whom /proc hides is missing" {
     # share of CPU time that nobody accounts for is printed, seen or not
     launch 1 --op empty --levels none --design single --seconds 1.5 --launch-id seen
     jq -e '.cpu_account | length == 1 and (.[0] | .n_cpus == 1 and .blind == null and .tasks_seen > 5 and

@@ -43,7 +43,7 @@ experiment() {
         "clock source $(cat /sys/devices/system/clocksource/clocksource0/current_clocksource)" ]
 }
 
-@test "without an mpirun, or with one whose ranks do not find each other, no experiment can run: status 2, and the package that would help" {
+@test "without an mpirun, or with one that does not work, no experiment can run: status 2, and the package" {
     PATH=$(path_without "$BATS_TEST_TMPDIR/path" mpirun mpiexec orterun prterun srun sbatch) ends 2 \
         "$BIN/noiselab-doctor" --json >"$BATS_TEST_TMPDIR/json"
     [ "$(state MPI), $(of MPI here)" = 'missing, no mpirun and no srun in PATH' ]
@@ -93,7 +93,7 @@ experiment() {
     done
 }
 
-@test "one CPU is a limit that is said, and a CPU quota with its cgroup, and that it is no noise of other tasks" {
+@test "one CPU is a limit that is said, and a CPU quota with its cgroup, which is no noise of others" {
     under_quota 50000 taskset -c "$FIRST_CPU" "$BIN/noiselab-doctor" --json >"$BATS_TEST_TMPDIR/json"
     [ "$(state CPUs) $(state quota)" = 'limited limited' ]
     [[ "$(of CPUs here)" == '1 core(s) allowed'* ]]

@@ -46,7 +46,7 @@ faults() {
     grep -qE '^programs: [1-9][0-9]* faults injected, 0 bad' <<<"$output"
 }
 
-@test "no failing system call of generator, recorder or detector leaves a load, hangs, or makes a file that is not what it says" {
+@test "no failing system call of generator, recorder or detector leaves a load, a hang or a false file" {
     # the acceptance has most of its calls in common with the detector
     faults 10 'generator recorder detector' 1 1
 }
@@ -104,7 +104,7 @@ on_rank_1() {
     echo "$NL_FAULT status $status: $output"
 }
 
-@test "a rank that gets no memory for its operations, or for synchronised starts, leaves no other waiting, and the launch says so" {
+@test "a rank that gets no memory for its operations or starts leaves no other waiting, and it is said" {
     needs_cpus 2
     OUT=$place/campaign
     # what is mapped before is not needed

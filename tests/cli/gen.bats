@@ -71,7 +71,7 @@ bad() {
     done
 }
 
-@test "values that are not what an option takes, and options that are unknown, incomplete, misplaced or do not go together are refused in one line" {
+@test "wrong values, and options that are unknown, incomplete, misplaced or at odds are refused in one line" {
     refused "--level: '12x' is not a percentage (try 0.1, 0.3%, 5)" --level 12x --duration 1s
     refused "--phase: 'x' is not a duration (try 0s, 2.5ms), aligned, staggered or random" --level 1 \
         --duration 1s --phase x
@@ -151,7 +151,7 @@ bad() {
     refused "--control-fd: 7 is not a control page" --control-fd 7 7<>zeros
 }
 
-@test "a trace that is none is refused with file and line, and what cannot be prepared before anything is loaded" {
+@test "a trace that is none is refused with file and line, before anything is loaded" {
     # what else is wrong with a line, or with a file: tests/unit/common/trace, tests/cli/traces.bats
     trace '# x' '5 10' '7 1'
     refused "--replay: trace:3: overlaps the burst before it" --replay trace
@@ -246,7 +246,7 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
     fi
 }
 
-@test "--help lists every option, kind and pattern, and the lists say of each what it does, its unit and what it needs" {
+@test "--help lists every option, kind and pattern, and the lists say what each does and needs" {
     help=$(noiselab-gen --help)
     run --separate-stderr noiselab-gen --list kinds
     [[ "$output" == *"spin     arithmetic in registers: CPU time only (dose: CPU time)"*"net "*"(dose: CPU time or messages)"* ]]
@@ -371,7 +371,7 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
     [ "$(value bursts_planned)" = 3 ]
 }
 
-@test "a trace with a column for the CPU is replayed where it was recorded, or on as many others; of random bursts each CPU has its own" {
+@test "a trace with a column for the CPU is replayed on these CPUs, or on as many others" {
     needs_cpus 2
     trace "0 1000000 $first_cpu" "0 2000000 $last_cpu" "20000000 1000000 $first_cpu" \
         "20000000 2000000 $last_cpu" "40000000 1000000 $first_cpu"

@@ -69,7 +69,7 @@ level() {
     [ "$(wc -l <"$TREE/ran")" -eq 11 ]
 }
 
-@test "a suite that takes more than twice its budget is named with its figure, and fails the run where budgets are judged" {
+@test "a suite that takes more than twice its budget is named, and fails where budgets are judged" {
     printf '@test "slow" { sleep 3; }\n' >"$TREE/tests/cli/late.bats"
     run -0 level cli
     [[ "$output" == *'# cli/late took '*' s ('*' s of CPU time), and its budget is 1 s'* ]]
@@ -89,7 +89,7 @@ level() {
     [[ "$output" == *cli/one* && "$output" == *lint* ]]
 }
 
-@test "what killed ranks leave in shared memory goes with the suite, also where that is ended; what is in use, and others', stays" {
+@test "what killed ranks leave in shared memory goes with the suite; what is in use, and others', stays" {
     local own=/dev/shm/noiselab-harness_segment.$$ mpich=/dev/shm/mpich_shm_noiselab$$ \
         used=/dev/shm/noiselab-used_segment.$$ old=/dev/shm/noiselab-old_segment.$$
     [ -w /dev/shm ] || skip 'there is no /dev/shm'

@@ -8,7 +8,8 @@ load ../mpirun
 # line, and on where that ends in \
 hints() {
     sed -e ':again' -e '/\\$/{N;s/ *\\\n */ /;b again' -e '}' "$1" |
-        grep -oE '(^|[ :])noiselab (analyze|project|plan|report|plot|compare|profile|help|run|doctor)( [^;()]+)' | sed -e 's/^[ :]*//' -e 's/[.,:]$//' | sort -u
+        grep -oE '(^|[ :])noiselab (analyze|project|plan|report|plot|compare|profile|help|run|doctor)( [^;()]+)' |
+            sed -e 's/^[ :]*//' -e 's/[.,:]$//' | sort -u
 }
 
 # all_hints_work FILE LEAST: each of them ends with a status of the table; those that measure are asked what

@@ -28,11 +28,13 @@ taken = set()
 for panel in dashboard["panels"]:
     place = panel["gridPos"]
     assert place["x"] + place["w"] <= 24
-    cells = {(x, y) for x in range(place["x"], place["x"] + place["w"]) for y in range(place["y"], place["y"] + place["h"])}
+    cells = {(x, y) for x in range(place["x"], place["x"] + place["w"])
+             for y in range(place["y"], place["y"] + place["h"])}
     assert not cells & taken, panel["title"]
     taken |= cells
 # a schema that accepts anything would prove nothing
-for bad in ({}, {**dashboard, "panels": [{**dashboard["panels"][0], "targets": [{"refId": "A"}]}]}, {**dashboard, "schemaVersion": "38"}):
+for bad in ({}, {**dashboard, "panels": [{**dashboard["panels"][0], "targets": [{"refId": "A"}]}]},
+            {**dashboard, "schemaVersion": "38"}):
     assert list(jsonschema.Draft7Validator(schema).iter_errors(bad))
 END
 }

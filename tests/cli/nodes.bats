@@ -17,7 +17,7 @@ in_a_minute() {
 }
 
 # bats test_tags=quick
-@test "nodes that are no list of names, and a treatment from outside that would be switched, unsaid or mixed, are refused" {
+@test "nodes that are no list of names, and a treatment from outside that cannot be, are refused" {
     refused "--noise-nodes: the list is empty" --noise-nodes a,,b
     refused "--noise-nodes: 'a' stands twice" --noise-nodes a,b,a
     refused "--noise-nodes: 'a b' is not a name" --noise-nodes 'a b'
@@ -190,7 +190,7 @@ no_line_but() {
 }
 
 # as srun does it: all tasks get the signal at once
-@test "a TERM to all ranks at once ends the launch, which says so, and follows no links that somebody has put into its folder" {
+@test "a TERM to all ranks at once ends the launch, which says so, and follows no links in its folder" {
     background --levels 1
     generator=$(generator_of "$MPIRUN")
     echo theirs >"$BATS_TEST_TMPDIR/victim"
@@ -230,7 +230,7 @@ no_line_but() {
         "$BATS_TEST_DIRNAME"/../../{detector,common}
 }
 
-@test "of 16 ranks rank 0 holds little more than the others, and every file has the rows that there are ranks for" {
+@test "of 16 ranks rank 0 holds little more than the others, and every file has rows of all of them" {
     needs_cpus 2
     take_turns
     exec_on_cores 16 "$DETECT" --oversubscribe --out "$OUT" --op barrier --levels 0,5 --starts round \

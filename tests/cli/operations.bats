@@ -19,7 +19,7 @@ probe() {
 
 probed() { awk '$1 == "ok" { print $4 }' "$BATS_TEST_TMPDIR/probe"; }
 
-@test "every operation that is listed leaves the right data on one rank, and one that is not there is no success" {
+@test "every operation that is listed leaves the right data on one rank, and an unknown one fails" {
     probe 1
     [ "$(probed)" = "$("$DETECT" --list operations | awk '/^[a-z]/ { print $1 }')" ]
     ends 1 "$PROBE" nothing 2>"$ERR"

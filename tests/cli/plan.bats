@@ -8,7 +8,7 @@ setup() {
 
 plan() { "$BIN/noiselab" plan "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR"; }
 
-@test "a plan without a pilot says that it rests on an assumption, and ends with a command that the detector takes" {
+@test "a plan without a pilot says what it assumes, and ends with a command that the detector takes" {
     plan --detect 1% --op alltoall --bytes 2KiB --levels 0,1
     grep -q 'ASSUMED' "$BATS_TEST_TMPDIR/stdout"
     [ ! -s "$ERR" ]
@@ -45,7 +45,7 @@ at_once() {
     }'
 }
 
-@test "a trace of 16 CPUs that are stopped at once costs 1,000 nodes what one of them costs, not 16 times that" {
+@test "a trace of 16 CPUs that are stopped at once costs 1,000 nodes what one of them costs" {
     at_once 16 2400 >"$BATS_TEST_TMPDIR/16.trace"
     project --trace "$BATS_TEST_TMPDIR/16.trace" --nodes 1,1000 --every 1ms --json
     # a simulation that shares no line with this one has 74 %

@@ -34,7 +34,7 @@ calls() { awk -F , -v name="$1" '$3 == name { n += $9 } END { print n + 0 }' out
     [ "$(find out -name 'rank.*' | wc -l)" -eq 0 ]
 }
 
-@test "a program that aborts, crashes or leaves without MPI_Finalize has a profile up to there, and its own status" {
+@test "a program that aborts, crashes or lacks MPI_Finalize has a profile up to there, and its own status" {
     for how in abort segv exit; do
         "$MPIRUN_COMMAND" -n 1 "$PROBE" 100 10 --end "$how" >/dev/null 2>&1 && false
         profile $? "$PROBE" 100 10 --end "$how"
@@ -201,7 +201,7 @@ END
     awk -F , 'NR > 1 && $5 != "multiple" { exit 1 }' out/*/ranks.csv
 }
 
-@test "the answer is printed when the program ends, unless it is not wanted; the program's own output is apart" {
+@test "the answer is printed when the program ends, where it is wanted, apart from the program's output" {
     profile 0 "$PROBE" 200 1000
     [[ "$stderr" == *'The program ran for '* && "$stderr" == *'sampled synchronising calls'* ]]
     [[ "$output" != *'The program ran for'* ]]
@@ -209,7 +209,7 @@ END
     [[ "$stderr" != *'The program ran for'* && "$stderr" == *'noiselab analyze profile '* ]]
 }
 
-@test "what a rank loses inside other calls is no noise of its own work, which is never negative, beside many busy processes" {
+@test "what a rank loses inside other calls is no noise of its own work, beside many busy processes" {
     busy=()
     for _ in 1 2 3; do
         timeout 20 "$BUILD/bench/bench_busy" 900ms 1s 3>&- >/dev/null &
@@ -240,7 +240,7 @@ END
         grep -q 'those in upper case  *(comm.Allreduce), of arrays, can be sampled'
 }
 
-@test "LAMMPS has the same result with the profile, its waits are found, and its arrivals are a pattern for the detector" {
+@test "LAMMPS has the same result with the profile, and its arrivals are a pattern for the detector" {
     long_only
     command -v lmp >/dev/null && [ -e /usr/share/lammps/examples/melt/in.melt ] ||
         skip 'LAMMPS is not installed (lammps, lammps-examples)'

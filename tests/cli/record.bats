@@ -50,7 +50,7 @@ refused() { refused_by noiselab-record "$@"; }
     [ "$(ls)" = here ]
 }
 
-@test "a command is started, recorded and ended, a stubborn one too, and one that ends by itself ends the recording" {
+@test "a command is started, recorded and ended, a stubborn one too; one that ends ends the recording" {
     record 0 --duration 400ms --out trace --json -- "$BUILD/bench/bench_busy" 5ms 50ms
     # a switch at the begin or the end <<<"$output"
     jq -e '.groups >= 4 and .percent_of_cpu > 3 and .lost == 0 and (.ins - .outs | fabs) <= 2'
@@ -90,7 +90,7 @@ refused() { refused_by noiselab-record "$@"; }
 }
 
 
-@test "a process that ends meanwhile is said, and what was recorded stays; so it does of an interrupted recording" {
+@test "a process that ends meanwhile is said, and what was recorded stays, as after an interrupt" {
     busy
     (sleep 0.6 && kill -9 "$busy") 3>&- &
     record 0 --pid "$busy" --duration 20s --out trace --json
@@ -166,8 +166,10 @@ refused() { refused_by noiselab-record "$@"; }
     mkdir small
     unshare -m true || skip "no mount namespaces here"
     run --separate-stderr unshare -m sh \
-        -c "mount -t tmpfs -o size=4k record small && dd if=/dev/zero of=small/filler bs=4096 count=1 2>/dev/null
-        $(command -v noiselab-record) --duration 300ms --json --out small/trace -- $BUILD/bench/bench_busy 5ms 50ms; status=\$?; ls small >&2; exit \$status"
+        -c "mount -t tmpfs -o size=4k record small &&
+        dd if=/dev/zero of=small/filler bs=4096 count=1 2>/dev/null
+        $(command -v noiselab-record) --duration 300ms --json --out small/trace -- $BUILD/bench/bench_busy 5ms 50ms
+        status=\$?; ls small >&2; exit \$status"
     [ "$status" -eq 2 ]
     [[ "$stderr" == *"cannot write 'small/trace': No space left on device"* && "$stderr" != *part* ]]
     jq -e '.groups >= 2' <<<"$output"

@@ -25,7 +25,9 @@ truth_is_held() {
 @test "16 CPUs of a node that are hit at once cost what one of them costs" { truth_is_held 1000 1 gap_s=1 \
     cost=fixed:1e-3 cpus=16; }
 
-@test "bursts on CPUs of a node that follow each other cost what the rank loses that loses most" { truth_is_held 400 2 gap_s=0.7 cost=fixed:5e-4 cpus=4 lag_s=3e-4; }
+@test "bursts on CPUs of a node that follow each other cost what the rank loses that loses most" {
+    truth_is_held 400 2 gap_s=0.7 cost=fixed:5e-4 cpus=4 lag_s=3e-4
+}
 
 @test "bursts of any length that are late and left out cost what they cost" { truth_is_held 100 1 \
     arrivals=periodic gap_s=0.2 cost=exponential:1e-3 late_s=0.05 left_out=0.2; }

@@ -13,7 +13,8 @@ setup_file() {
     R_ENABLE_JIT=0 Rscript --vanilla - "$CAMPAIGNS" "$BATS_TEST_DIRNAME/../../analysis/tests/simulate.R" <<'R'
 dir <- commandArgs(TRUE)[1]
 source(commandArgs(TRUE)[2], chdir = TRUE)
-simulate_campaign(file.path(dir, "demo"), operations = c("barrier", "allreduce", "alltoall"), bytes = c(0, 2048, 2048), levels_percent = c(0, 0.01, 0.1, 1, 5),
+simulate_campaign(file.path(dir, "demo"), operations = c("barrier", "allreduce", "alltoall"), bytes = c(0, 2048, 2048),
+    levels_percent = c(0, 0.01, 0.1, 1, 5),
                   pairs = 60, ranks = 2, seed = 1)
 R
     "$BIN/noiselab-report" "$CAMPAIGNS/demo"
@@ -38,9 +39,11 @@ probe() {
         echo '</script>'; } >"$file"
     cat >"$around" <<HTML
 <!DOCTYPE html><html><body style="margin:0"><script>
-addEventListener('message', function (e) { var p = document.createElement('pre'); p.id = 'told'; p.textContent = btoa(unescape(encodeURIComponent(e.data)));
+addEventListener('message', function (e) { var p = document.createElement('pre'); p.id = 'told';
+  p.textContent = btoa(unescape(encodeURIComponent(e.data)));
 document.body.appendChild(p); });
-</script><iframe src="file://$file" style="border:0;display:block" width="$width" height="$height"></iframe></body></html>
+</script><iframe src="file://$file" style="border:0;display:block"
+    width="$width" height="$height"></iframe></body></html>
 HTML
     browse --window-size="$((width + 100)),$((height + 200))" --allow-file-access-from-files \
         --dump-dom "file://$around" |
@@ -56,7 +59,7 @@ sound() {
         .without_words == 0 and .sentences == (.sections | length) - 1' <<<"$1"
 }
 
-@test "the first screen of a laptop holds the answer and its picture, and everything folds open without a word from the console" {
+@test "a laptop's first screen holds answer and picture, and all folds open without a word of the console" {
     found=$(probe 1400 900)
     sound "$found"
     jq -e '.answer_bottom < 900 and .picture_bottom < 900 and (.answer | test("operations are sensitive")) and

@@ -20,7 +20,7 @@ cluster_of() {
 # words_of NUMBER: the words of a launch of the schedule, on one line
 words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5- | tr '\t' ' '; }
 
-@test "a dry run plans for the ranks that there will be; of a heterogeneous job it is said that one component is measured" {
+@test "a dry run plans for the ranks that there will be; of a heterogeneous job for those of one component" {
     needs_cpus 2
     acceptance --dry-run --ranks 2 >"$BATS_TEST_TMPDIR/stdout"
     grep -q 'in random order, on 2 ranks$' "$BATS_TEST_TMPDIR/stdout"
@@ -91,14 +91,15 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
     acceptance --dry-run --node-sets 'n[1-2];n3'
     # all but those that an acceptance found worse
     run_refused "'none' has no verdict.json: it is no campaign" acceptance --node-sets accepted:none --dry-run
-    echo '{"nodes":[{"host":"n1","verdict":"pass"},{"host":"n2","verdict":"fail"},{"host":"n4","verdict":"fail"}]}' >"$BATS_TEST_TMPDIR/verdict.json"
+    echo '{"nodes":[{"host":"n1","verdict":"pass"},{"host":"n2","verdict":"fail"},{"host":"n4","verdict":"fail"}]}' \
+        >"$BATS_TEST_TMPDIR/verdict.json"
     acceptance --dry-run --node-sets "accepted:$BATS_TEST_TMPDIR"
     grep -qx "noiselab-run: --node-sets: left out, as worse in '$BATS_TEST_TMPDIR': n2" "$ERR"
     grep -q 'not judged there, and taken: n3' "$ERR"
     [ ! -e "$OUT" ]
 }
 
-@test "one node and one core, named as a host: what needs more is said and left out, the rest is measured and judged" {
+@test "one node and one core, named as a host: what needs more is left out, the rest is judged" {
     taskset -c "$FIRST_CPU" "$BIN/noiselab" run acceptance --hosts "$(uname -n)" --checks latency,detour \
         --seconds 1s --no-report --out "$OUT" --json \
         >"$BATS_TEST_TMPDIR/answer" 2>"$ERR"
@@ -162,7 +163,7 @@ judged_by_margin() {
 }
 
 # bats test_tags=quick
-@test "with more nodes each has other neighbours in another launch, a machine alone several launches; where a self-check cannot be, the reason is said and kept" {
+@test "nodes have other neighbours in another launch; where a self-check cannot be, the reason is kept" {
     rotations() {
         acceptance --submit "$@" >/dev/null && grep -o 'rotate=[0-9:]*' "$OUT/schedule.tsv" | cut -d = -f 2 |
             paste -sd ' ' - && rm -r "$OUT"

@@ -33,7 +33,7 @@ key() { sed -n "s/^# $1: //p" "$OUT/schedule.tsv"; }
 busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
 
 # bats test_tags=quick
-@test "exactly one way of switching an agent is taken, whose bursts are replayed is known, and what the companion refuses is said before anything is made" {
+@test "exactly one way of switching an agent is taken, and what the companion refuses is said at first" {
     run_refused '--agent-cmd and --agent-pid: two ways' run_agent --agent-cmd 'sleep 9' --agent-pid 1
     run_refused '--agent-found: there is no agent' run_agent --agent-found on --treatment slurm-accounting
     run_refused "--agent-found: 'on' does not say at which interval of --sweep" run_agent \
@@ -97,7 +97,7 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     run_agent --dry-run --agent-cmd 'sleep 99' --agent-period 1s --margin 1%:nodes=1000,every=1ms
 }
 
-@test "a sweep needs a place for its interval, and a template that has one; a list of agents is refused line by line" {
+@test "a sweep needs a place for its interval; a list of agents is refused line by line" {
     template=$BATS_TEST_TMPDIR/agent.conf
     echo 'Interval 10' >"$template"
     run_refused 'no @INTERVAL@ in what --agent-pid switches' run_agent --agent-pid 1 --sweep 1s,10s
@@ -171,7 +171,7 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
         '1s 5s 1000000000ns 5000000000ns' ]
 }
 
-@test "a list of agents has launches of each in one random order, each with its own words, and a row of each in the answer" {
+@test "a list of agents has launches of each in one random order, and a row of each in the answer" {
     needs_cpus 2
     printf '%s\n' '# name  options' \
         "heavy  --agent-cmd '$(busy 4ms 20ms)' --agent-period 20ms --block 200ms --agent-settle 10ms --agent-cpu 0" \
@@ -199,7 +199,7 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     grep -q '^options=(.*--shell.*--compare-replay' "$OUT/job.sbatch"
 }
 
-@test "an agent that can be frozen is, a command too; it is recorded, its period measured, and --seconds holds all of it" {
+@test "an agent that can be frozen is; it is recorded, its period measured, and --seconds holds all of it" {
     run_refused '--restart: nothing is started' run_agent --agent-pid 1 --restart
     for how in quick lockin blocks; do
         case $how in
@@ -236,7 +236,7 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     ! pgrep -f "$(busy 1ms 50ms)" || false
 }
 
-@test "an agent has one launch of a minute, --seconds is the time of all launches, and few are said to tell of these launches only" {
+@test "an agent has one launch of a minute, and --seconds is the time of all launches" {
     submit_agent --agent-cmd 'sleep 9' --agent-period 1s --op barrier --restart
     [ "$(planned | wc -l)" -eq 1 ]
     [ "$(words_of --seconds | sort -u)" = 60s ]
@@ -261,7 +261,7 @@ rehearsed() {
 # said: the lines of the plan
 said() { sed -n 's/^noiselab-run: plan: //p' "$ERR"; }
 
-@test "a dry run says how many launches there are, what they take in total, and what each interval of a sweep gets; a run says the same" {
+@test "a dry run says how many launches there are, their time, and what each interval gets, as a run does" {
     rehearsed --agent-cmd 'sleep @INTERVAL@' --sweep 10s,1s --restart --launches 2 --seconds 80s
     [ "$(said | head -n 1)" = \
         "4 launches, total 4 min 38 s: 2 min 40 s of measuring, 100 s of settling after switches, 8 s to start and switch, 10 s for the answer; seed 1; into '$OUT'" ]
@@ -349,7 +349,7 @@ said() { sed -n 's/^noiselab-run: plan: //p' "$ERR"; }
     [ ! -e "$OUT" ]
 }
 
-@test "two versions run in the same launch, and their difference is the answer in terminal, JSON, summary and test report" {
+@test "two versions run in the same launch, and their difference is the answer in every form" {
     needs_cpus 2
     ends '0|1|3' run_agent --agent-cmd "$(busy 1ms 50ms)" --against "$(busy 3ms 50ms)" --agent-period 50ms \
         --seconds 15s --margin 50 \

@@ -50,7 +50,7 @@ is_restored() { [ "$(cat "$KNOB")" = 5 ] && [ -z "$(journals)" ]; }
 }
 
 # bats test_tags=quick
-@test "a dry run says what would be done and writes nothing; several settings are crossed; what settles slowly is left out for longer" {
+@test "a dry run says what would be done and writes nothing; several settings are crossed" {
     run_setting --set "$KNOB=1,0" --dry-run
     grep -q 'rounds of 3 halves of 100 ms' "$BATS_TEST_TMPDIR/stdout"
     cp "$KNOB" other
@@ -103,7 +103,7 @@ is_restored() { [ "$(cat "$KNOB")" = 5 ] && [ -z "$(journals)" ]; }
 
 has_blocks() { [ "$(cat "$OUT"/*/blocks.csv 2>/dev/null | wc -l)" -gt 10 ]; }
 
-@test "what only a boot changes has one launch a boot, and fewer boots than the exact test takes are told with their number" {
+@test "what only a boot changes has one launch a boot, and too few boots are told with their number" {
     boots() {
         "$BIN/noiselab" run setting --ranks 1 --op empty --out "$OUT" \
             --seconds 1s "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR" 3>&-

@@ -38,7 +38,7 @@ taken() { for file in "$OUT"/*/launch.json; do jq -r 'select(.ended == "complete
 # an earlier attempt at a launch, as it is when its process was killed
 cut_short() { sed -i 's/^  "ended": .*/  "ended": null,/' "$OUT/$1/launch.json"; }
 
-@test "what only the analysis reads is asked of it before anything is measured, by every experiment; without R it is said when it is" {
+@test "what only the analysis reads is asked of it before anything is measured, by every experiment" {
     local bad=$BATS_TEST_TMPDIR/bad experiment words text
     mkdir -p "$bad/one"
     printf 'ping <= soon\n' >"$bad/limits"
@@ -106,7 +106,7 @@ END
 }
 
 # bats test_tags=quick
-@test "names, seeds and words that mean something else or would break the schedule, and jobs without Slurm, are refused" {
+@test "names, seeds and words that would break the schedule, and jobs without Slurm, are refused" {
     tabbed() {
         "$BIN/noiselab" run agent --ranks 1 --op empty --agent-cmd $'sleep\t9' --agent-period 1s \
             --out "$OUT" 2>"$ERR" 3>&-
@@ -177,7 +177,7 @@ EOT
 }
 
 # bats test_tags=quick
-@test "a task of an array is a launch, or a set of launches that are compared; where the answering job is refused it is said how to get the answer" {
+@test "a task of an array is a launch, or a set of launches that are compared, and a job answers" {
     submit --array --launches 3 --dry-run --out "$OUT" || true
     grep -q '^#SBATCH --array=1-3%1$' "$BATS_TEST_TMPDIR/stdout"
     submit --array --design launches --levels 1 --launches 2 --seconds 2 --dry-run --out "$OUT" || true
@@ -323,7 +323,7 @@ rehearsed() {
         --out "$OUT" "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR"
 }
 
-@test "before the first launch the plan says what it takes and how small a slowdown can be seen, or how long would do, and refuses nothing" {
+@test "before the first launch the plan says what it takes and how small a slowdown can be seen" {
     assumed() {
         PATH=$WITH_R "$BIN/noiselab" plan --detect 1 --op barrier --levels 1 --json "$@" |
             sed -n 's/.*"sd": \([0-9.]*\),/\1/p' | awk '{ printf "%.2g\n", $1 }'

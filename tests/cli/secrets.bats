@@ -15,7 +15,7 @@ run_secret() { "$BIN/noiselab" run agent "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$ER
 
 holds_secret() { grep -rlF geheim "$@"; }
 
-@test "passwords of a command are in no file but a private one, with which the campaign goes on, and which goes with the answer" {
+@test "passwords of a command are in no file but a private one, which goes with the answer" {
     sleep 120 3>&- &
     AGENT=$!
     umask 027
@@ -57,8 +57,9 @@ holds_secret() { grep -rlF geheim "$@"; }
 }
 
 # bats test_tags=quick
-@test "what is wrong with a command is said without its password, and an agent is called as its program, whatever is set before it" {
+@test "what is wrong with a command is said without its password, and an agent is called as its program" {
     ends 2 "$BIN/noiselab-agent" --agent-cmd 'nosuchprogram --password=geheim' 2>"$ERR"
     [ "$(grep -cF geheim "$ERR")" -eq 0 ]
-    [ "$("$BIN/noiselab-agent" --shell --agent-cmd 'DB_PASS=geheim sleep 9' --json --dry-run 2>"$ERR" | jq -r .agent)" = sleep ]
+    [ "$("$BIN/noiselab-agent" --shell --agent-cmd 'DB_PASS=geheim sleep 9' --json --dry-run 2>"$ERR" |
+        jq -r .agent)" = sleep ]
 }

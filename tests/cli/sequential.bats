@@ -4,7 +4,7 @@
 load detect
 
 # bats test_tags=quick
-@test "looks that cannot be taken, their options without looks, and arms and sets that cannot be are refused" {
+@test "looks that cannot be taken, options without looks, and arms and sets that cannot be are refused" {
     for option in "--margin 1" "--stop-when never:looks=3" "--stop-when never:spending=pocock" \
         "--stop-when never:alpha=0.05"; do
         refused "needs --stop-when decided" $option

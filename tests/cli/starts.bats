@@ -4,7 +4,7 @@
 load detect
 
 # bats test_tags=quick
-@test "names that are unknown, numbers out of range, and options that a way to start has no use for are refused" {
+@test "unknown names, numbers out of range, and options that a way to start does not use are refused" {
     refused "--starts: 'later' is not a way to start" --starts later
     refused "--starts: clock: 'sundial' is not a clock" --starts round:clock=sundial
     refused "--starts: sync-ranks: 'some' is not nodes or all" --starts round:sync-ranks=some
@@ -22,7 +22,8 @@ load detect
     refused "--arrival: amount: with operations back to back how late has to be a time" --arrival late-any
     refused "--arrival: with operations back to back late ranks are an arm of design lockin (or" \
         --arrival late-any:amount=5us --design blocks
-    refused "--arrival: with operations back to back late ranks are an arm of design lockin, and not beside --stop-when" --arrival late-any:amount=5us --stop-when decided
+    refused "--arrival: with operations back to back late ranks are an arm of design lockin, and not beside --stop-when" \
+        --arrival late-any:amount=5us --stop-when decided
     refused "--starts: 'gama' is not a key of it (clock, sync-ranks, sync, sync-every, slot, gamma, eps, stage, stage-0, late-bound, fake-clock, work, stop-rule, precision, raw): did you mean gamma?" --starts window:gama=1.2
     refused "--starts: gamma: '1.2,eps' is not a number" --starts window:gamma=1.2,eps
     refused "--starts: 'gamma' is not NAME=VALUE" --starts window:gamma
@@ -91,7 +92,7 @@ load detect
     done
 }
 
-@test "synchronised starts fill their columns, loop leaves them empty, and the analysis agrees with the rows" {
+@test "synchronised starts fill their columns, loop leaves them empty, and the analysis agrees" {
     for mode in loop round; do
         launch "$([ "$mode" = loop ] && echo 1 || echo 2)" --design lockin --levels 1 --op bcast \
             --starts "${mode/round/round:raw=starts.bin}" --half-period 50ms --seconds 0.2 --warmup 0s \
@@ -121,7 +122,7 @@ load detect
     done
 }
 
-@test "a raw file is as long as its starts make it, an old one is not written over, and every operation's data are checked on request" {
+@test "a raw file is as long as its starts make it, an old one stays, and data are checked on request" {
     single 2 --op barrier,allreduce,bcast,loadtest --starts round:raw=every.bin,stage-0=6 --check every \
         --count 100
     [ "$(json .data_errors)" = 0 ]
@@ -152,7 +153,7 @@ jump_said() {
             exit !(v < 1.02 * ms && v > (/^jumped/ ? 0.98 : 0.5) * ms) } END { if (!n) exit 1 }'
 }
 
-@test "a clock that jumps ends the run with a line, and what was taken stays; so on all ranks while slots are looked for" {
+@test "a clock that jumps ends the run with a line on all ranks, and what was taken stays" {
     fails_with 2 'rank 1' launch 2 --design lockin --levels 0 --op barrier \
         --starts round:fake-clock=0s,0ppm,-5ms@2.5s,sync-every=0s --seconds 10 --warmup 0s \
         --half-period 20ms --launch-id one

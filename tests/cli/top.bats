@@ -167,7 +167,7 @@ END
         .share_percent > 40) and .lost_percent > 15' <<<"$output"
 }
 
-@test "the file of metrics is always whole, has at most twenty tasks and all others as one, and goes when it ends" {
+@test "the file of metrics is always whole, has at most twenty tasks and all others as one, and goes" {
     for i in $(seq 1 30); do busy "nlm-$i-$$" 1ms 100ms; done
     umask 077
     noiselab-top --openmetrics here.prom --interval 300ms 3>&- &

@@ -222,7 +222,7 @@ END
     gzip -c switches >gz
 }
 
-@test "files of other tools are read as the noise that they hold, or refused by name by all readers, and the commands that are named make traces of them" {
+@test "files of other tools are read as the noise that they hold, or refused by name by all readers" {
     foreign_files
     read_by_all selfish ftq loggopsim usec osnoise trace-cmd osnoise-sums timerlat function hwlat switches \
         perf-script timehist perf.data trace.dat \

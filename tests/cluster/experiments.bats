@@ -67,7 +67,7 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
 
 # node2 has a CPU of its own; node1 and node3 share the other one. The noise is heavy: other work on this
 # machine must not hide it
-@test "a job on three nodes measures on all of them, finds the noise on its node, and who waits for it gets the status of its answer" {
+@test "a job on three nodes finds the noise on its node, and who waits for it gets its answer's status" {
     ends '1|3' barriers --wait --nodes 3 --levels 50 --seconds 2 --half-period 100ms --noise-nodes node2 \
         --on rank:0 --margin 0.0001
     is_whole
@@ -83,7 +83,7 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
     head -n 1 "$TEXT" | grep -qE '^The noise is on (node2(\.$|; traces of it on )|.*, most on node2 )'
 }
 
-@test "advise in a job turns nodes and noise, tries its rule on both nodes, and says for which ranks and nodes it holds" {
+@test "advise in a job turns nodes and noise, tries its rule on both nodes, and says where it holds" {
     ends '0|3' in_job 2 advise --out "$OUT" --op alltoall --bytes 64 --arrival none --seconds 16 \
         --launches 4 --warmup 0s --seed 4 --no-report
     # who has rank 0, and who the noise: each with each
@@ -111,7 +111,8 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
         grep -qxF -- "$line" "$TEXT"
     done
     sed -n '/^# --- parameters/,/^# --- end/p' "$TEXT" >"$BATS_TEST_TMPDIR/parameters"
-    [ "$(. "$BATS_TEST_TMPDIR/parameters" && echo "$op $levels $seconds $launches $campaign ${options[*]} ${job_options[*]}")" = \
+    [ "$(. "$BATS_TEST_TMPDIR/parameters" &&
+        echo "$op $levels $seconds $launches $campaign ${options[*]} ${job_options[*]}")" = \
         "barrier 5 3 4 $OUT --warmup 0s --noise-nodes first --no-report" ]
 }
 
@@ -125,7 +126,7 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
     grep -q '^#SBATCH --array=1-3%1$' "$OUT/job.sbatch"
 }
 
-@test "a job cancelled in the middle ends its launch with its rows, and a resumed one takes exactly what is missing, on fewer nodes" {
+@test "a cancelled job ends its launch with its rows, and a resumed one takes exactly what is missing" {
     barriers --nodes 2 --seconds 1500ms --launches 3
     wait_until 120 runs 2
     on_login scancel "$(job)"
@@ -175,12 +176,13 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
         [ "$(jq -r .slurm.SLURM_JOB_ID "$OUT"/*/launch.json)" != null ]
 }
 
-@test "a time that cannot hold the launches is refused with the time that can, and what Slurm does not have in one line" {
+@test "a time that cannot hold the launches is refused with one that can, and what Slurm lacks in one line" {
     refused "partition 'short' ends jobs after 0:02:00" barriers --partition short --seconds 600
     refused '--time: 2 is too short' barriers --time 2 --seconds 600
     ends 2 on_login salloc --quiet --nodes=1 --time=2 \
         "$BIN/noiselab" run sensitivity --op barrier --levels 1 --seconds 200 --out "$OUT" >"$TEXT" 2>&1
-    grep -qE 'the 1 launch\(es\) that are left take some 3 min, and this job ends in .* ask for --time=0:0[0-9]:00' "$TEXT"
+    grep -qE 'the 1 launch\(es\) that are left take some 3 min, and this job ends in .* ask for --time=0:0[0-9]:00' \
+        "$TEXT"
     [ -s "$OUT/schedule.tsv" ]
     [ ! -e "$OUT/claims" ]
     rm -r "$OUT"
@@ -210,6 +212,7 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
     [ "$status" -eq 0 ]
     [ "$(jq -r .options.external "$OUT"/*/launch.json | sort -u)" = slurm-accounting ]
     [ "$(jq -r .options.arms "$OUT"/*/launch.json | sort | paste -sd ' ' -)" = 'off off on on' ]
-    [ "$(jq -r '.slurm.account_sampling + " " + .options.arms' "$OUT"/*/launch.json | sort -u | paste -sd , -)" = 'task=0 off,task=1 on' ]
+    [ "$(jq -r '.slurm.account_sampling + " " + .options.arms' "$OUT"/*/launch.json |
+        sort -u | paste -sd , -)" = 'task=0 off,task=1 on' ]
     grep -q slurm-accounting "$OUT"/slurm-*.out
 }

@@ -108,7 +108,7 @@ hosts_reachable() {
     export OMPI_MCA_hwloc_base_binding_policy=none PRTE_MCA_hwloc_default_binding_policy=none
 }
 
-@test "an acceptance campaign on hosts without Slurm turns their order, finds the load on the node that was drawn, and goes on as it was planned" {
+@test "an acceptance campaign on hosts without Slurm turns their order and finds the load on its node" {
     hosts_reachable
     status=0
     # one of the nodes is that of mpirun itself, which Open MPI would put first

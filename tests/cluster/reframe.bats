@@ -75,7 +75,7 @@ check() {
     ! grep -E 'failed to meet reference' said | grep -qvE 'reference\(s\): detection_limit' || false
 }
 
-@test "on this machine, an acceptance check passes and shows its figures, and fails for a figure that is missing, and for wrong data by name" {
+@test "on this machine an acceptance check passes with its figures, and fails for wrong data by name" {
     long_only
     references generous 1e6 1e6 1e9
     check passes here noiselab_acceptance "$PWD/generous" --setvar checks=integrity,detour \
@@ -90,7 +90,7 @@ check() {
     grep -q "the verdict is fail: .*integrity" said
 }
 
-@test "a launch that cannot run fails the check with its own reason; what stands in an option is a word, whatever a shell would make of it" {
+@test "a launch that cannot run fails the check with its own reason; what stands in an option is a word" {
     references generous 1e6 1e6 1e9
     check fails here 'noiselab_sensitivity.*barrier' "$PWD/generous" \
         --setvar "options=--foo \$(touch $PWD/hit) it's; touch $PWD/hit #"

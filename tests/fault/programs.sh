@@ -119,7 +119,8 @@ for program in ${NL_FAULT_PROGRAMS:-generator recorder acceptance detector compa
             [ "$status" -le 3 ] || bad "status $status: $(tail -n 1 "$folder/error")"
             no_load ||
                 {
-                bad "something goes on: $(started_here | while read -r pid; do cat "/proc/$pid/comm"; done | paste -sd ' ')" && started_here | xargs kill -9
+                bad "something goes on: $(started_here | while read -r pid; do cat "/proc/$pid/comm"; done | paste -sd ' ')" &&
+                    started_here | xargs kill -9
                 }
             "${program}_is_whole" "$status" >/dev/null 2>&1 ||
                 bad "status $status, and a file is not what it says"

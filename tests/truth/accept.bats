@@ -29,7 +29,7 @@ probe() {
     probe two_nodes_run "$WORK" 1 "${CALM[@]}" "$BIN/../tests-mpi/accept_probe" 60
 }
 
-@test "on two nodes a flipped byte is found in every launch with the hosts it went between, and pairs are named" {
+@test "on two nodes a flipped byte is found in every launch with its two hosts, and pairs are named" {
     left_out_or_go
     for seed in 1 2 3; do
         ends 1 two_nodes_run "$WORK" 2 "$BIN/noiselab-accept" \
@@ -56,7 +56,7 @@ median() {
 }
 
 # The load is more urgent than the scan, and both than whatever else this machine does.
-@test "bursts of 5 us and longer are recovered with their duty, within 5 percent, and the loop turns in 30 ns" {
+@test "bursts of 5 us and longer are recovered with their duty, within 5 percent; a turn takes 30 ns" {
     [ ${#CALM[@]} -gt 0 ] || skip "needs real-time priorities"
     for load in '0.5 1ms' '5 10ms'; do
         read -r level period <<<"$load"

@@ -52,7 +52,8 @@ takes() {
     if jq -e "$record" "$BATS_TEST_TMPDIR/account.json" >/dev/null; then
         judge jq -e "$record"' | .account_percent as $own |
             (.taken_percent - $own | fabs) <= '"${1:-0.05}"' * $own + 0.002 * $wakeups
-            or (.taken_low <= $own and $own <= .taken_high and .taken_high - .taken_low < 0.5 * $own)' "$BATS_TEST_TMPDIR/account.json"
+            or (.taken_low <= $own and $own <= .taken_high and .taken_high - .taken_low < 0.5 * $own)' \
+                "$BATS_TEST_TMPDIR/account.json"
         return
     fi
     low=$(account difference_low) high=$(account difference_high) own=$(account agent_us_per_s)

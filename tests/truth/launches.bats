@@ -13,7 +13,7 @@ sensitivity() { "$BIN/noiselab" run sensitivity --design launches --ranks 1 --ou
 
 stability() { "$BIN/noiselab" run stability --out "$OUT" "$@" 2>"$ERR"; }
 
-@test "every set holds each arm once, in the order of the seed, each is first equally often, and the time is shared out" {
+@test "every set holds each arm once, in the order of the seed, each is first equally often" {
     plan --launches 20 --levels 0,0.3,1 --seed 4 | sort | uniq -c >"$BATS_TEST_TMPDIR/counts"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/counts")" -eq 80 ]
     [ "$(awk '{ print $1 }' "$BATS_TEST_TMPDIR/counts" | sort -u)" = 1 ]
@@ -51,7 +51,7 @@ stability() { "$BIN/noiselab" run stability --out "$OUT" "$@" 2>"$ERR"; }
     [ ! -e "$OUT" ]
 }
 
-@test "randomised launches of one arm each are compared launch by launch, in the order that the dry run gives" {
+@test "randomised launches of one arm each are compared one by one, in the order that the dry run gives" {
     local words=(--launches 3 --op barrier --levels 50 --seconds 2 --warmup 0s --seed 5)
     sensitivity "${words[@]}" --no-report >"$BATS_TEST_TMPDIR/text"
     sensitivity "${words[@]}" --out "$OUT.dry" --dry-run >"$BATS_TEST_TMPDIR/planned"

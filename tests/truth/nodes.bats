@@ -51,7 +51,7 @@ apart() {
             print (NR > 30) ? v[int((NR + 1) / 2)] : "too-few" }'
 }
 
-@test "each node has its generator and its CPU; aligned noise hits both nodes at once, staggered and random noise does not" {
+@test "each node has its generator and its CPU; aligned noise alone hits both nodes at once" {
     launch random --phase random
     jq -e '.nodes == 2 and [.generators[].host] == ["node1", "node2"] and [.generators[].cpus[0]] == [0, 1]' \
         "$WORK"/random/*/launch.json

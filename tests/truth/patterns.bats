@@ -18,7 +18,8 @@ says() { jq -e "$1" certificate >/dev/null; }
 # tells.
 was_undisturbed() {
     says '.lateness_ns.max < 1000000 and
-        ([.threads[] | .involuntary_switches <= 3 + .bursts_run / 100 and .bursts_late <= 1 + .bursts_run / 100] | all)'
+        ([.threads[] | .involuntary_switches <= 3 + .bursts_run / 100
+            and .bursts_late <= 1 + .bursts_run / 100] | all)'
 }
 
 # delivers EXPRESSION OPTION...: a load whose certificate makes EXPRESSION true, in the first of three
@@ -40,7 +41,7 @@ delivers() {
 # within 1 %, or 100 us: the last wake-ups of a run this short may cost more than was kept back for them
 exactly='([.threads[] | (.delivered_ns - .requested_ns | fabs) <= ([.requested_ns / 100, 100000] | max)] | all)'
 
-@test "every pattern delivers its level within 1 %, with memory as well, high levels that overlap and groups too" {
+@test "every pattern delivers its level within 1 %, with memory, high levels that overlap and groups too" {
     for pattern in periodic jittered poisson bursts; do
         delivers "$exactly" --pattern $pattern --level 0.3 --duration 1s --on "cpu:$last_cpu"
         delivers "$exactly" --pattern $pattern --level 5 --duration 500ms --on "cpu:$last_cpu"

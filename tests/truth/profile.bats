@@ -45,7 +45,7 @@ as_measured() {
         'BEGIN { exit !(outside - inside > -3 && outside - inside < 15) }'
 }
 
-@test "a rank that works longer: the wait, whose fault, and the time inside are those that the program measured" {
+@test "a rank that works longer: the wait, its cause and the time inside are those that it measured" {
     # A hypervisor that takes a CPU for some milliseconds is in the waits and in nobody's account, so a run
     # that is not as it must be is measured again: a profile that is wrong is wrong each time.
     for attempt in 1 2 3; do

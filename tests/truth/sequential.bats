@@ -12,11 +12,13 @@ looks_agree() {
         for (dir in commandArgs(TRUE)[-1]) {
           campaign <- read_campaign(dir)
           looks <- check_sequential(campaign, tolerance = 1e-9)
-          print(looks[c("look", "operation", "level_percent", "n", "low_percent", "high_percent", "decision", "difference", "reason")])
+          print(looks[c("look", "operation", "level_percent", "n", "low_percent", "high_percent",
+              "decision", "difference", "reason")])
           plan <- campaign$launches[[1]]$sequential
           p <- vapply(plan$looks, `[[`, 0, "nominal_p")
           stopifnot(nrow(looks) > 0, looks$agrees)
-          if (identical(campaign$launches[[1]]$ended, "complete")) stopifnot(launch_alpha(campaign$launches[[1]]) == p[length(p)])
+          if (identical(campaign$launches[[1]]$ended, "complete"))
+              stopifnot(launch_alpha(campaign$launches[[1]]) == p[length(p)])
         }' "$BATS_TEST_DIRNAME/../../analysis/tests/simulate.R" "$@"
 }
 

@@ -45,7 +45,7 @@ refused() {
     done
 }
 
-@test "linear and ring find offsets within their bounds: half the shortest round trip, along a ring their sum; drift they do not know" {
+@test "linear and ring find offsets within half the shortest round trip, along a ring within their sum" {
     while read -r method offset; do
         probe 4 --method "$method" --fake-clock "$offset"
         all 'is_measured && e(true_offset_ns) >= 3e9 * rank && e(offset_ns - true_offset_ns) <= bound_ns && drift_ppm == 0 && exchanges > 100'
@@ -101,7 +101,7 @@ median_drift_error() {
     all 'e(drift_ppm - true_drift_ppm) < 2'
 }
 
-@test "a clock that jumps, in a run or between runs, ends the run with one line that says whose and by how much" {
+@test "a clock that jumps, in a run or between runs, ends it with one line: whose and by how much" {
     for jump in -100ms 100ms; do
         # the jump comes in the gap or in a run, which is the same for the user
         refused "clock 'monotonic' of rank 1 (jumped by [+-](9999[0-9]|10000[0-9])\\.|ran backwards by [0-9]+).* 1 more .*use the key clock=monotonic-raw of --starts" \
@@ -113,7 +113,7 @@ median_drift_error() {
         --points 40 --span 100ms --later 1500ms --check
 }
 
-@test "one rank, and ranks that share the clock of a node, exchange nothing; where clocks may differ each rank does" {
+@test "one rank, and ranks that share a clock, exchange nothing; where clocks may differ each rank does" {
     probe 1 --every-rank --fake-clock 1h,50ppm --runs 2 --check
     [ "$(awk -F , 'NR > 1 { $11 = 0; print }' OFS=, "$ROWS")" = '0,0,0,0.000000,0.000000,0,0,0,0,0,0,0,0' ]
     probe 4 --runs 2 --check

@@ -60,7 +60,7 @@ shown_within() {
             exit !($1 > delivered * (1 - share) - switches && $1 < delivered * (1 + share)) }'
 }
 
-@test "the generator's 0.1, 1 and 5 percent, each at three periods, are shown within 5 percent after ten seconds" {
+@test "the generator's 0.1, 1 and 5 percent, at three periods, are shown within 5 percent after 10 s" {
     jq -e '.source == "cpu"' sample
     # some are lost where the twenty loads begin together; shares are held to 5 % below
     jq .lost_records sample
@@ -84,7 +84,7 @@ shown_within() {
     judge of ng5-100ms '(.length_ns - 5e6 | fabs) < 3e5 and (.bursts_per_second - 10 | fabs) < 0.3'
 }
 
-@test "a task of 40 ms each second is found among eleven others, by its process, in the first rows of what is no generator" {
+@test "a task of 40 ms each second is found among eleven others, by its process, in the first rows" {
     jq -e --argjson pid "$(cat known)" \
         '[.tasks[] | select(.command | test("^(other|bench-known)"))] | length == 12 and
         (.[:3] | any(.pid == $pid))' sample

@@ -44,7 +44,7 @@ load ../cli/detect
     judge [ "$(awk -F , '$26 == "replay" && $29 == 0' "$rows" | wc -l)" -gt 2 ]
 }
 
-@test "the load sits on the CPU asked for, off halves carry none, and an operation as slow as a half still has its bursts inside the loop" {
+@test "the load sits on the CPU asked for, off halves carry none, and slow operations have their bursts" {
     launch 2 --op alltoall --bytes 4MiB --levels 10 --on rank:0 --seconds 1 --half-period 10ms --launch-id one
     [ "$(jq -r '.generators[0].cpu' "$OUT/one/launch.json")" = \
         "$(jq -r '.placement[0].cpu' "$OUT/one/launch.json")" ]

@@ -53,7 +53,7 @@ holds() { awk "BEGIN { exit !($1) }"; }
     for channel in time preempted; do judge verdict_is detected $channel 5; done
 }
 
-@test "the load was delivered as asked, on the CPU it was asked for, and the off halves and the placebo carry none" {
+@test "the load was delivered as asked, on its CPU, and the off halves and the placebo carry none" {
     awk -F , 'NR > 1 && ($7 == "off" || $8 == 0) { d += $22; w += $11 } END { exit !(100 * d / w < 0.01) }' \
         "$CAMPAIGN"/*/halves.csv
     launch=$(echo "$CAMPAIGN"/*/launch.json)

@@ -121,7 +121,8 @@ test_that("the front end follows several campaigns, and writes OpenMetrics and r
   expect_true('noiselab_acceptance_verdict{verdict="pass"} 1' %in% lines)
   expect_match(
     lines,
-    paste0('noiselab_acceptance_figure\\{check="detour",variant="alone",metric="lost",size="",entity="node2",',
+    paste0('noiselab_acceptance_figure\\{check="detour",variant="alone",metric="lost",size="",',
+           'entity="node2",',
            'unit="percent"\\} 0.0[0-9]+'),
     all = FALSE
   )

@@ -15,7 +15,8 @@ function uses(text, word) { return (" " text " ") ~ ("[^A-Za-z0-9_]" word "[^A-Z
 function value_of(declared, name, type) {
     name = name_of(declared); type = type_of(declared)
     if (type == "int ") return "    int " name " = *(const MPI_Fint *)f_" name ";\n"
-    if (type == "MPI_Datatype ") return "    MPI_Datatype " name " = PMPI_Type_f2c(*(MPI_Fint *)f_" name ");\n"
+    if (type == "MPI_Datatype ")
+        return "    MPI_Datatype " name " = PMPI_Type_f2c(*(MPI_Fint *)f_" name ");\n"
     if (type == "MPI_Comm ") return "    MPI_Comm " name " = PMPI_Comm_f2c(*(MPI_Fint *)f_" name ");\n"
     return "    " type name " = f_" name ";\n"
 }
@@ -23,7 +24,8 @@ function value_of(declared, name, type) {
 function in_c(name, real, comm, arrive, leave, words, i) {
     words = name_of(part[1])
     for (i = 2; i <= n_parts; i++) words = words ", " name_of(part[i])
-    printf "NF_EXPORT int %s(%s) {\n    struct nf_call call;\n    if (!nf_enter(&call)) return %s(%s);\n", name, arguments, real, words
+    printf "NF_EXPORT int %s(%s) {\n    struct nf_call call;\n", name, arguments
+    printf "    if (!nf_enter(&call)) return %s(%s);\n", real, words
     printf "%s    int error = %s(%s);\n    nf_left(&call);\n", arrive, real, words
     printf "    if (error == MPI_SUCCESS) %s;\n    nf_leave();\n    return error;\n}\n", leave
 }
@@ -35,9 +37,11 @@ function in_fortran(name, arrive, leave, needed, i, declared, words, values, typ
         types = types "void *, "
         if (uses(needed, name_of(part[i]))) values = values value_of(part[i])
     }
-    printf "NF_EXPORT void %s(%sMPI_Fint *f_error) {\n    static void (*next)(%sMPI_Fint *);\n", name, declared, types
+    printf "NF_EXPORT void %s(%sMPI_Fint *f_error) {\n", name, declared
+    printf "    static void (*next)(%sMPI_Fint *);\n", types
     printf "    if (!next) *(void **)&next = nf_next(\"%s\");\n", name
-    printf "    struct nf_call call;\n    if (!nf_enter(&call)) {\n        next(%sf_error);\n        return;\n    }\n", words
+    printf "    struct nf_call call;\n    if (!nf_enter(&call)) {\n"
+    printf "        next(%sf_error);\n        return;\n    }\n", words
     printf "%s%s    next(%sf_error);\n    nf_left(&call);\n", values, arrive, words
     printf "    if (!f_error || *f_error == MPI_SUCCESS) %s;\n    nf_leave();\n}\n", leave
 }
@@ -64,7 +68,10 @@ function entry(name, prefix, given, class, bytes, i, comm, root, arrive, count, 
 
 NR > 1 && NF != 4 { print "calls.table: line " NR ": not four fields" >"/dev/stderr"; failed = 1; exit 1 }
 
-!n_calls { print "/* Made from calls.table by wrappers.awk. */\n#include \"detector/profile/library/count.h\"\n" }
+!n_calls {
+    print "/* Made from calls.table by wrappers.awk. */"
+    print "#include \"detector/profile/library/count.h\"\n"
+}
 
 {
     entry($1, "MPI_", $4, $2, $3)
