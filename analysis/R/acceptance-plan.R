@@ -178,18 +178,13 @@ first_that <- function(values, holds, ...) {
 needed_margin <- function(noise, asked, alpha, times, power) {
   if (is.na(noise$rate_hz)) return(Inf)
   longer <- watched_longer(noise, times)
-  cautious <- cautious_noise(longer)
-  # an upper end has to hold with rarer and longer bursts, too
   cell <- function(unseen_s) {
-    own <- utils::modifyList(asked, list(unseen_s = unseen_s, percent = NA_real_))
-    got <- scale_cell(longer, own, alpha)
-    if (!is.null(cautious)) got$high <- max(got$high, scale_cell(cautious, own, alpha)$high)
-    got
+    scale_cell(longer, utils::modifyList(asked, list(unseen_s = unseen_s, percent = NA_real_)), alpha)
   }
   whole <- cell(asked$unseen_s)
   if (!is.finite(whole$high)) return(Inf)
   # of costs that tell those beyond them nothing depends on what was not seen
-  rests <- !is.null(cautious) || !is.null(rests_on_unseen_s(longer, asked$unseen_s))
+  rests <- !is.null(rests_on_unseen_s(longer, asked$unseen_s))
   seen <- if (rests) cell(min(scale_plan$unseen_s)) else whole
   high <- if (is.finite(seen$high)) min(seen$high, whole$high) else whole$high
   chance <- 1 + stats::qnorm(power) / stats::qnorm(1 - alpha / 2)

@@ -316,7 +316,7 @@ setting_sentence <- function(row, margin) {
               plain(ends[1]), plain(ends[2])),
       if (by_quiet) {
         sprintf(" where nothing interrupts it; with interruptions the change is %s, which does not decide",
-                change_words(row))
+                setting_change_words(row))
       },
       "."
     ),
@@ -325,14 +325,17 @@ setting_sentence <- function(row, margin) {
     undecided = sprintf("%s: this run does not decide whether it changes %s (%s %%, %s), because %s.%s%s",
                         row$label, what, format_effect(row$estimate), range, undecided_because(row, margin),
                         if (is.finite(row$undisturbed_high)) {
-                          sprintf(" Where nothing interrupts it the change is %s.", change_words(quiet))
-                        } else "",
+                          paste0(" Where nothing interrupts it the change is ",
+                                 setting_change_words(quiet), ".")
+                        } else {
+                          ""
+                        },
                         decides_in(row$needs_s))
   )
 }
 
 # "+0.07 % (-0.14 to +0.28)"
-change_words <- function(row) {
+setting_change_words <- function(row) {
   sprintf("%s %% (%s to %s)", format_effect(row$estimate), format_effect(row$ci_low),
           format_effect(row$ci_high))
 }
@@ -402,7 +405,7 @@ quiet_remarks <- function(rows, labels) {
   known <- which(is.finite(rows$undisturbed_percent))
   vapply(known, function(i) {
     sprintf("%s, %s, where nothing interrupts it: %s, p = %s", labels[i], panel_name(rows[i, ]),
-            change_words(undisturbed_of(rows[i, ])), format_p(rows$undisturbed_p[i]))
+            setting_change_words(undisturbed_of(rows[i, ])), format_p(rows$undisturbed_p[i]))
   }, "")
 }
 

@@ -108,7 +108,8 @@ margin() {
     done
     for text in 1%:nodes=1000,every=1s 1%:every=1s,nodes=1000,unseen=2ms; do
         for words in 'agent[@]' 'acceptance[@]'; do margin 0 '' "$text" "${!words}"; done
-        for others in plan 'plan acceptance --reference none' "compare $kept none" 'analyze intervals none' \
+        margin 2 "'none'" "$text" plan acceptance --reference none
+        for others in plan "compare $kept none" 'analyze intervals none' \
             'run sensitivity --dry-run --levels 1 --out campaign' 'run advise --dry-run --out campaign' \
             "run setting --dry-run --set $PWD/knob=1,0 --out campaign"; do
             # shellcheck disable=SC2086 # words of a command

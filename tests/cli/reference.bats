@@ -6,8 +6,8 @@ load ../helpers
 
 setup() { at_home; }
 
-# truth_is_held NODES STEP MACHINE...: of 600 s of one node the interval holds the truth, and has two ends, the
-# upper one of bursts like those recorded where the longest are all alike
+# truth_is_held NODES STEP MACHINE...: of 600 s of one node the interval holds the truth, and has two ends,
+# the upper one of bursts like those recorded where the longest are all alike
 truth_is_held() {
     local nodes=$1 step=$2 reference="$BUILD/tests/reference/reference" truth
     shift 2
@@ -17,7 +17,8 @@ truth_is_held() {
     noiselab project --trace 7-0.trace --nodes "$nodes" --every "${step}ms" --json >answer
     jq -r --argjson truth "$truth" \
         '.projections[] | select(.phase == "independent") | (.ci_high_recorded // .ci_high) as $high |
-        "\(.ci_low) to \($high), truth \($truth)", ($high != null and .ci_low <= $truth and $truth <= $high)' \
+        "\(.ci_low) to \($high), truth \($truth)",
+        ($high != null and .ci_low <= $truth and $truth <= $high)' \
         answer | tee said
     [ "$(tail -n 1 said)" = true ]
 }

@@ -69,7 +69,6 @@ test_that("what is no margin is refused in one line that says what to try", {
 
 test_that("a program that does not judge a margin of many nodes refuses it before it reads anything", {
   for (args in list(c("noiselab-compare", "none", "none2"), c("noiselab-plan"),
-                    c("noiselab-plan", "acceptance", "--reference", "none"),
                     c("noiselab-analyze", "intervals", "none"))) {
     got <- status_of(args[1], args[-1], "--margin", "1%:nodes=1000,every=1ms")
     expect_equal(got$status, 2L)
