@@ -173,8 +173,8 @@ first_that <- function(values, holds, ...) {
 }
 
 # The margin (percent) that a run `times` as long as the record passes with probability `power`: its upper
-# end, and what records of that length differ by. What bursts that nobody saw may cost does not differ. Inf:
-# there is no upper end.
+# end, and what records of that length, and this one, differ by. What bursts that nobody saw may cost does not
+# differ. Inf: there is no upper end.
 needed_margin <- function(noise, asked, alpha, times, power) {
   if (is.na(noise$rate_hz)) return(Inf)
   longer <- watched_longer(noise, times)
@@ -187,8 +187,9 @@ needed_margin <- function(noise, asked, alpha, times, power) {
   rests <- !is.null(rests_on_unseen_s(longer, asked$unseen_s))
   seen <- if (rests) cell(min(scale_plan$unseen_s)) else whole
   high <- if (is.finite(seen$high)) min(seen$high, whole$high) else whole$high
-  chance <- 1 + stats::qnorm(power) / stats::qnorm(1 - alpha / 2)
-  by_chance <- if (seen$value > 0) seen$value * (high / seen$value)^chance else high
+  # of the logarithm: the standard error is that of a run so long, and of this record the root of `times` more
+  chance <- sqrt(1 + times) * stats::qnorm(power) / stats::qnorm(1 - alpha / 2)
+  by_chance <- if (seen$value > 0) high * (high / seen$value)^chance else high
   whole$high + max(0, by_chance - high)
 }
 
