@@ -14,6 +14,7 @@ scale_of_agent <- function(report) {
     # what else was found is not projected
     if (!is.null(row) && found_beyond(report)) {
       row$reason <- "at least: more was found beyond the bursts that are projected"
+      row$ci_high_recorded <- NA_real_
     }
     kept$scale <- list(row)
   }

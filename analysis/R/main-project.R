@@ -311,8 +311,9 @@ make_projection <- function(noise, request) {
   judged <- rows[rows$nodes %in% request$judged, ]
   independent <- judged[judged$phase == "independent", ]
   answer <- if (!is.null(margin)) project_margin(independent, margin)
+  searched <- if (is.null(margin)) noise else told_begins(noise)
   shortest <- function(phase) {
-    shortest_period(noise, request$judged, request$every_s, margin / 100, phase, request$alpha,
+    shortest_period(searched, request$judged, request$every_s, margin / 100, phase, request$alpha,
                     request$spread_s, request$wander, request$seed, request$unseen_s)
   }
   # the largest number of nodes up to 1,000, and the step nearest to 1 ms

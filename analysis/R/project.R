@@ -114,8 +114,10 @@ record_ends <- function(noise, n, work_s, phase, alpha, slowdown, seed, unseen_s
     by_record <- if (phase == "independent") {
       as_many_nodes(noise, bound, n, work_s, slowdown, ratio, seed, effort)
     }
-    if (is.null(blocks) || noise$nodes_sd > 0) by_record <- c(by_record, ratio(bound))
-    c(by_record, if (meet_by_chance) cost(bound) / slowdown)
+    by_chance <- is.null(blocks) || noise$nodes_sd > 0
+    at_any_time <- if (by_chance || meet_by_chance) cost(bound)
+    c(by_record, if (by_chance) size_change(at_any_time, centre, upper),
+      if (meet_by_chance) at_any_time / slowdown)
   }
   scaled <- function(i) {
     if (noise$scale[i] == 1) return(1)
@@ -480,30 +482,46 @@ nodes_below <- function(noise, work_s, margin, alpha = 0.02, wander = FALSE, see
   one <- cell(1)
   if (!isTRUE(one$bound < margin)) return(if (one$low >= margin) 0 else NA_real_)
   if (isTRUE(slowdown_limit(noise, work_s) < margin)) return(Inf)
-  # Linear while few nodes are hit; from two sizes on as the logarithms of their ends have it, a little
-  # beyond the margin.
-  at <- c(1, Inf)
-  high <- c(one$bound, NA)
-  tried <- margin / slowdown_alone(noise_load(noise))
+  # Beyond these no record carries a size.
+  most <- min(most, floor(noise$watched_s / -log(alpha / 2) / work_s))
+  found <- margin_between(function(n) cell(n)$bound, margin, c(1, max(1, most) + 1),
+                          margin / slowdown_alone(noise_load(noise)), c(1, one$bound), whole = floor)
+  found[1]
+}
+
+# Between which two sizes, at most `apart` times each other, an upper end that rises with the size passes the
+# margin: `ends`, below and above it, drawn together. `tried`: the first size; `known`: a size and its upper
+# end; `whole`: makes a size of a number. Each next one is where the logarithms of two sizes' ends put the
+# margin, and a little beyond.
+margin_between <- function(high, margin, ends, tried, known = NULL, apart = 1.02, whole = identity) {
+  seen <- matrix(as.numeric(known), 2)
+  above <- NA
   for (i in 1:16) {
-    tried <- clamp(floor(tried), c(at[1] + 1, min(at[2] - 1, most)))
-    got <- cell(tried)$bound
+    tried <- whole(tried)
+    # an end that nothing was tried at may be the answer
+    if (tried >= ends[2] && is.na(above)) tried <- whole(ends[2] / sqrt(apart))
+    if (tried <= ends[1] || tried >= ends[2]) tried <- whole(sqrt(prod(ends)))
+    if (tried <= ends[1]) break
+    got <- high(tried)
     is_below <- isTRUE(got < margin)
-    at[if (is_below) 1 else 2] <- tried
-    high[if (is_below) 1 else 2] <- got
-    if (at[1] >= most) return(most)
-    if (at[2] < 1.02 * at[1] || at[2] <= at[1] + 1) break
-    tried <- if (is.infinite(at[2])) {
-      at[1] * clamp(1.02 * margin / high[1], c(1.05, 30))
-    } else if (anyNA(high) || i > 8) {
-      sqrt(prod(at))
+    ends[if (is_below) 1 else 2] <- tried
+    if (!is_below) above <- tried
+    if (ends[2] <= apart * ends[1]) break
+    if (isTRUE(got > 0)) seen <- cbind(seen, c(tried, got))
+    # those around it, or the two nearest
+    around <- match(ends, seen[1, ])
+    if (anyNA(around)) around <- utils::head(order(abs(log(seen[2, ] / margin))), 2)
+    tried <- if (length(around) == 0 || i > 8) {
+      sqrt(prod(ends))
     } else {
-      at[1] * (margin / high[1])^(log(at[2] / at[1]) / log(high[2] / high[1])) *
-        if (is_below) 1.012 else 0.988
+      from <- seen[, around, drop = FALSE]
+      slope <- if (ncol(from) == 2) log(from[2, 2] / from[2, 1]) / log(from[1, 2] / from[1, 1]) else 1
+      by <- (margin / from[2, 1])^(1 / clamp(slope, c(0.2, 2)))
+      from[1, 1] * clamp(by, c(1 / 30, 30)) * apart^(if (is_below) 0.4 else -0.4)
     }
-    if (tried <= 1.003 * at[1] || tried >= at[2] / 1.003) tried <- sqrt(at[1] * min(at[2], most))
+    if (!is.na(above) && (tried <= 1.003 * ends[1] || tried >= ends[2] / 1.003)) tried <- sqrt(prod(ends))
   }
-  at[1]
+  ends
 }
 
 # The shortest mean time between bursts at which the upper end stays below the margin (a share) on all these
@@ -512,9 +530,7 @@ nodes_below <- function(noise, work_s, margin, alpha = 0.02, wander = FALSE, see
 shortest_period <- function(noise, nodes, every_s, margin, phase, alpha = 0.02, spread_s = 0, wander = FALSE,
                             seed = 1, unseen_s = usual_unseen_s) {
   mean_s <- 1 / noise$rate_hz
-  if (!is.null(noise$records)) {
-    noise$records$begin_s <- activity_begins(noise$records, noise$told_s %||% NA_real_)
-  }
+  noise <- told_begins(noise)
   if (is.null(noise$drawn)) noise$drawn <- new.env()
   high <- function(gap_s) {
     rarer <- noise_rarer(noise, gap_s / mean_s)
@@ -522,30 +538,22 @@ shortest_period <- function(noise, nodes, every_s, margin, phase, alpha = 0.02, 
     project_cell(rarer, max(nodes), min(every_s), phase, alpha, spread_s, wander, seed, unseen_s = unseen_s,
                  effort = 0.1)$bound
   }
-  ends <- c(mean(noise$costs_s), day_s)
-  if (!isTRUE(high(ends[2]) < margin)) return(NA_real_)
-  # Half as often costs half: each end says about where the margin lies, and the next try is a little beyond
-  # it.
-  tried <- sqrt(prod(ends))
+  # Half as often costs half, about.
   got <- high(mean_s)
-  if (!is.na(got)) tried <- mean_s * got / margin
-  for (i in 1:16) {
-    middle <- if (tried > 1.005 * ends[1] && tried < ends[2] / 1.005) {
-      tried
-    } else {
-      sqrt(prod(ends))
-    }
-    got <- high(middle)
-    is_below <- isTRUE(got < margin)
-    ends[if (is_below) 2 else 1] <- middle
-    if (ends[2] < 1.02 * ends[1]) break
-    tried <- if (is.na(got) || i > 6) {
-      sqrt(prod(ends))
-    } else {
-      middle * got / margin * if (is_below) 0.985 else 1.015
-    }
+  ends <- c(1 / day_s, 1 / mean(noise$costs_s))
+  if (!is.na(got)) ends[if (got < margin) 1 else 2] <- 1 / mean_s
+  tried <- if (is.na(got)) sqrt(prod(ends)) else margin / got / mean_s
+  found <- margin_between(function(hz) high(1 / hz), margin, ends, tried,
+                          if (!is.na(got)) c(1 / mean_s, got), apart = 1.05)
+  if (found[1] > 1 / day_s || isTRUE(high(day_s) < margin)) 1 / found[1] else NA_real_
+}
+
+# Where what each burst belongs to began, of a record: for many searches it is found once.
+told_begins <- function(noise) {
+  if (!is.null(noise$records) && is.null(noise$records$begin_s)) {
+    noise$records$begin_s <- activity_begins(noise$records, noise$told_s %||% NA_real_)
   }
-  ends[2]
+  noise
 }
 
 # For other rooms: seconds between bursts, on average, from which on these nodes pay less than `percent`;

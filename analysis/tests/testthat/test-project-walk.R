@@ -181,3 +181,41 @@ test_that("what is without end at random times bounds nothing", {
   expect_identical(c(got$low, got$high), c(0, NA))
   expect_match(got$reason, "^at least: bursts as frequent and as costly as the record allows leave no time")
 })
+
+test_that("a size at which an upper end passes a margin is found by few tries, to 2 %", {
+  tries <- 0
+  between <- function(high, ends, tried, ...) {
+    tries <<- 0
+    margin_between(function(x) {
+      tries <<- tries + 1
+      high(x)
+    }, 0.05, ends, tried, ...)
+  }
+  # 10^-4 n^0.7 is 5 % at 500^(1 / 0.7)
+  got <- between(function(n) 1e-4 * n^0.7, c(1, 1e7), 500, c(1, 1e-4), whole = floor)
+  expect_true(got[1] <= 500^(1 / 0.7) && got[2] >= 500^(1 / 0.7) && got[2] < 1.02 * got[1])
+  expect_lte(tries, 4)
+  # growing to 6 % at most
+  got <- between(function(n) 0.06 * n / (n + 1000), c(1, 1e7), 100, c(1, 6e-5), whole = floor)
+  expect_true(got[1] <= 5000 && got[2] >= 5000 && got[2] < 1.02 * got[1])
+  expect_lte(tries, 8)
+  # open above 70: nothing but halves
+  got <- between(function(n) if (n < 70) 1e-4 * n else NA, c(1, 1e7), 500, whole = floor)
+  expect_true(got[1] <= 69 && got[2] >= 70 && got[2] <= got[1] + 1)
+  # never above it
+  expect_gt(between(function(n) 0.01, c(1, 1e7 + 1), 500, whole = floor)[1], 1e7 / 1.03)
+})
+
+test_that("rows are put in order, also where they are in order already, and one CPU's bursts are joined", {
+  rows <- with_seed(12, data.frame(a = sample(3, 200, TRUE), b = sample(4, 200, TRUE)))
+  expect_identical(in_turn(rows$a, rows$b), order(rows$a, rows$b))
+  sorted <- rows[order(rows$a, rows$b), ]
+  expect_identical(in_turn(sorted$a, sorted$b), seq_len(200))
+  expect_identical(in_turn(numeric()), integer())
+  # What follows directly is one, on one CPU as beside another that loses less.
+  one <- data.frame(record = c(1, 1, 1, 2), cpu = 0, start_s = c(0, 0.5, 3, 0), cost_s = c(0.5, 1, 2, 4))
+  expected <- data.frame(record = c(1, 1, 2), start_s = c(0, 3, 0), cost_s = c(1.5, 2, 4))
+  expect_equal(node_activities(one), expected)
+  beside <- rbind(one[1:2, ], data.frame(record = 1, cpu = 1, start_s = 1, cost_s = 0.1), one[3:4, ])
+  expect_equal(node_activities(beside), expected)
+})
