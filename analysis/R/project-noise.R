@@ -611,11 +611,20 @@ simulated_slowdown <- function(noise, n, work_s, spread_s, pattern, alpha, seed)
   )
 }
 
+# Where the next draw lies: Student's predictive interval with one degree less, because nobody knows that
+# draws are normal, of the draws or of their logarithms, whichever reaches farther. Of one draw nothing
+# follows.
 predicted <- function(draws, alpha) {
   n <- length(draws)
-  value <- mean(draws)
-  reach <- if (n > 1) stats::qt(1 - alpha / 2, n - 1) * stats::sd(draws) * sqrt(1 + 1 / n) else Inf
-  list(value = value, low = max(0, value - reach), high = value + reach, method = "simulated")
+  ends <- c(0, Inf)
+  if (n > 1) {
+    reach <- stats::qt(1 - alpha / 2, max(1, n - 2)) * sqrt(1 + 1 / n)
+    next_one <- function(x) mean(x) + c(-1, 1) * reach * stats::sd(x)
+    ends <- next_one(draws)
+    logs <- if (all(draws > 0)) exp(next_one(log(draws)))
+    ends <- c(max(0, min(ends[1], logs[1])), max(ends[2], logs[2]))
+  }
+  list(value = mean(draws), low = ends[1], high = ends[2], method = "simulated")
 }
 
 simulated_draws <- function(noise, n, work_s, spread_s, pattern, seed) {
