@@ -33,6 +33,12 @@ proofs() {
     proof mechanisms mechanisms.csv 'tests/bench/mechanisms.sh 10' \
         'A mechanism is named where it is the cause, and no other; CPU time alone names none' \
         'mechanisms that are not among the cases; other kernels and machines; ranks that wait for each other across nodes'
+    proof gate gate.csv 'tests/bench/gate.sh 10' \
+        'Two versions of an agent whose difference is known are told apart, and the same one is not failed' \
+        'other machines; versions that differ by other effects than bursts'
+    proof setting_kills setting-kills.csv 'tests/bench/setting-kills.sh 200' \
+        'A setting is as it was found after a KILL at any moment' \
+        'settings of /proc and /sys: the one that is switched here is a file'
     proof settings_simulated settings-simulated.csv \
         'R_LIBS=build/lib/noiselab/R Rscript --vanilla tests/bench/settings-simulated.R 125 docs/evidence/settings-simulated.csv' \
         'Two values of a setting that are the same are said to differ in at most 1 of 100 runs' \
@@ -177,6 +183,27 @@ mechanisms() {
                 printf "%s%s: %s in %d of %d%s", (i > 1 ? "; " : ""), c, wanted[c], right[c], n[c],
                     (right[c] < n[c] ? " (else " wrong[c] ")" : "") }
             print "." }'
+}
+gate() {
+    awk -F , '{ if (!($1 in n)) { name[++cells] = $1; truth[$1] = $4 } n[$1]++; wrong[$1] += $6 == "yes"
+            out[$1, $5]++; width[$1] += ($9 - $8) / 2 } END {
+        if (!cells) { print "no run yet."; exit }
+        split("pass,fail,inconclusive", word, ",")
+        for (i = 1; i <= cells; i++) { c = name[i]
+            printf "%s%s (%s %% more):", (i > 1 ? "; " : ""), c, truth[c]
+            for (w = 1; w <= 3; w++) if (out[c, word[w]]) printf " %s %d", word[w], out[c, word[w]]
+            printf ", %d wrong, +-%.3f by bursts on average", wrong[c], width[c] / n[c] }
+        print "; the margin is 0.3 %." }'
+}
+setting_kills() {
+    awk -F , '{ n++; by[$5]++; hit += $4 == "yes"; changed += $3 != 5; if ($5 == "nobody") lost[$1]++ } END {
+        if (!n) { print "no kill yet."; exit }
+        printf "%d kills, %d of a process that was there, %d while the setting was changed: as it was found in %d", n, hit,
+            changed, n - by["nobody"]
+        printf " (by the guardian or its like within 20 s in %d, when the rest had ended in %d, by --restore in %d)", by["guardian"],
+            by["end"], by["restore"]
+        for (v in lost) printf "; not after %s in %d", v, lost[v]
+        print "." }'
 }
 settings_simulated() {
     awk -F , '{ n += $6; hold += $9; wrong += $8; if ($4 == 0) { same += $6; stated += $7 } else {

@@ -43,7 +43,11 @@ mechanism_counters <- list(
   # each line of the trial has a page of its own, whose translation a shootdown drops
   memory_latency = counter("memory_ns", "memory and the shared cache take ranks %s", least = 8,
                            follows = "tlb_shootdowns"),
-  core_speed = counter("speed_ns", "their CPUs take %s for the same instructions", least = 0.5),
+  # the effective frequency, where it may be read
+  core_clock = counter("mperf", "their CPUs' clock is %s", least = 0.5, longer = c("slower", "as slow"),
+                       value = function(rows) rows[["mperf"]] / rows[["aperf"]]),
+  core_speed = counter("speed_ns", "their CPUs take %s for the same instructions", least = 0.5,
+                       follows = "core_clock"),
   # who changes a rank's memory map from outside has it locked while it shoots translations down
   memory_lock = counter("lock_ns", "a change of a rank's memory map takes %s (another task holds its lock)",
                         least = 50, follows = "tlb_shootdowns"),

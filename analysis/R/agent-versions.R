@@ -238,7 +238,7 @@ version_estimates <- function(result) {
                  one("beyond", "version_change_beyond_bursts_percent", FALSE)))
 }
 
-# A summary for a pull request.
+# A summary for a pull request; what is not known is a dash.
 versions_markdown <- function(result, view) {
   rows <- told_versions(result$rows)
   cell <- function(name) {
@@ -246,7 +246,7 @@ versions_markdown <- function(result, view) {
                     format_effect(rows[[paste0(name, "_high")]]))
     ifelse(is.na(rows[[name]]), "-", text)
   }
-  safe <- function(text) gsub("([|*_<>`\\\\])", "\\\\\\1", text)
+  safe <- function(text) gsub("([]|*_<>`[~#@\\\\])", "\\\\\\1", printable(text))
   heads <- c("operation", "bursts, %", "other effects, %", "in total, %",
              if (!is.null(result$margin)) "verdict")
   c(
@@ -259,23 +259,25 @@ versions_markdown <- function(result, view) {
     paste0("| ", safe(panel_name(rows)), " | ", cell("bursts"), " | ", cell("beyond"), " | ", cell("whole"),
            " |", if (!is.null(result$margin)) paste0(" ", rows$verdict, " |")),
     "",
+    if (length(view$warnings) > 0) c(paste0("> ", safe(view$warnings), "\n")),
     sprintf("New minus old, in percent of the operation's time; noiselab %s.", package_version_text())
   )
 }
 
-# One test case for each operation: a failure is above the margin, an error is undecided.
+# One test case for each operation: a failure is above the margin; what is undecided was skipped, as of
+# acceptance.
 versions_junit <- function(result, view) {
   rows <- result$rows
-  escape <- function(text) htmltools::htmlEscape(text, attribute = TRUE)
+  escape <- function(text) htmltools::htmlEscape(printable(text), attribute = TRUE)
   said <- vapply(seq_len(nrow(rows)), function(i) version_sentence(rows[i, ], result), "")
   verdict <- if (is.null(result$margin)) rep("pass", nrow(rows)) else rows$verdict
   body <- ifelse(verdict == "fail", sprintf("<failure message=\"%s\"/>", escape(said)),
-          ifelse(verdict == "inconclusive", sprintf("<error message=\"%s\"/>", escape(said)),
+          ifelse(verdict == "inconclusive", sprintf("<skipped message=\"%s\"/>", escape(said)),
                  sprintf("<system-out>%s</system-out>", escape(said))))
   c(
     "<?xml version=\"1.0\" encoding=\"UTF-8\"?>",
-    sprintf("<testsuite name=\"noiselab\" tests=\"%d\" failures=\"%d\" errors=\"%d\">", nrow(rows),
-            sum(verdict == "fail"), sum(verdict == "inconclusive")),
+    sprintf("<testsuite name=\"noiselab\" tests=\"%d\" failures=\"%d\" errors=\"0\" skipped=\"%d\">",
+            nrow(rows), sum(verdict == "fail"), sum(verdict == "inconclusive")),
     sprintf("  <testcase classname=\"%s\" name=\"%s\">%s</testcase>", escape(result$names[["new"]]),
             escape(panel_name(rows)), body),
     "</testsuite>"

@@ -7,13 +7,15 @@
 /* Lines of memory one page apart: all fall on the same few sets of a core's own caches, which hold a small
  * part of them, so that most come from the shared cache, or from memory where others have driven them out.
  * They follow each other in a random cycle, so that no prefetcher knows the next one. */
-enum { PAGE_BYTES = 4096, LINE_BYTES = 64, TRIES = 3, N_EVENTS = 3 };
+enum { PAGE_BYTES = 4096, LINE_BYTES = 64, TRIES = 3, N_EVENTS = 3, N_CLOCKS = 2 };
 
 struct nd_probe {
     char *lines; /* ND_PROBE_LINES pages */
     int fds[N_EVENTS];
     char problem[192];
     int64_t before[N_EVENTS];
+    int clocks[N_CLOCKS]; /* aperf, mperf; -1: this machine has none, or does not permit it */
+    int64_t clocks_before[N_CLOCKS];
     struct rusage own, process;
     int cpu;
 };
@@ -35,6 +37,9 @@ void nd_probe_join(struct nd_probe_sum *a, const struct nd_probe_sum *b) {
     a->cycles += b->cycles;
     a->instructions += b->instructions;
     a->misses += b->misses;
+    a->n_clock += b->n_clock;
+    a->aperf += b->aperf;
+    a->mperf += b->mperf;
 }
 
 /* ---- hardware counters of this thread: one group, so that all count in the same time ---- */
@@ -76,10 +81,41 @@ static void open_counters(struct nd_probe *p) {
     }
 }
 
-static int read_counters(const struct nd_probe *p, int64_t counts[N_EVENTS]) {
-    for (int i = 0; i < N_EVENTS; i++)
-        if (read(p->fds[i], &counts[i], sizeof counts[i]) != (ssize_t)sizeof counts[i]) return -1;
+static int read_each(const int *fds, int n, int64_t *counts) {
+    for (int i = 0; i < n; i++)
+        if (read(fds[i], &counts[i], sizeof counts[i]) != (ssize_t)sizeof counts[i]) return -1;
     return 0;
+}
+
+/* A number in a file of that source, behind `before`; -1: there is none. */
+static long long source_number(const char *source, const char *name, const char *before) {
+    char path[PATH_MAX], line[64];
+    snprintf(path, sizeof path, "%s/%s", source, name);
+    nl_read_line(path, line, sizeof line);
+    if (strncmp(line, before, strlen(before)) != 0) return -1;
+    char *end;
+    long long number = strtoll(line + strlen(before), &end, 0);
+    return end > line + strlen(before) ? number : -1;
+}
+
+/* The clock that the CPU had, in kernel mode, too: the source has no modes. Where it cannot be read the trial
+ * of the core's speed stands in. */
+static void open_clocks(struct nd_probe *p, const char *source) {
+    static const char *const names[N_CLOCKS] = {"events/aperf", "events/mperf"};
+    long long type = source_number(source, "type", "");
+    p->clocks[0] = -1;
+    for (int i = 0; i < N_CLOCKS; i++) {
+        long long event = source_number(source, names[i], "event=");
+        struct perf_event_attr a = {.type = (uint32_t)type, .size = sizeof a, .config = (uint64_t)event};
+        int group = i > 0 ? p->clocks[0] : -1;
+        p->clocks[i] = type < 0 || event < 0
+                           ? -1
+                           : (int)syscall(SYS_perf_event_open, &a, 0, -1, group, PERF_FLAG_FD_CLOEXEC);
+        if (p->clocks[i] >= 0) continue;
+        if (i > 0) close(p->clocks[0]);
+        p->clocks[0] = -1;
+        return;
+    }
 }
 
 /* ---- trials ---- */
@@ -138,7 +174,9 @@ static int64_t map_ns(void) {
 
 /* ---- around a half ---- */
 
-struct nd_probe *nd_probe_open(void) {
+struct nd_probe *nd_probe_open(void) { return nd_probe_open_with(ND_PROBE_MSR); }
+
+struct nd_probe *nd_probe_open_with(const char *source) {
     struct nd_probe *p = calloc(1, sizeof *p);
     if (!p) return NULL;
     p->lines = mmap(NULL, (size_t)ND_PROBE_LINES * PAGE_BYTES, PROT_READ | PROT_WRITE,
@@ -149,6 +187,7 @@ struct nd_probe *nd_probe_open(void) {
     }
     link_lines(p);
     open_counters(p);
+    open_clocks(p, source);
     return p;
 }
 
@@ -156,6 +195,8 @@ void nd_probe_close(struct nd_probe *p) {
     if (!p) return;
     for (int i = 0; i < N_EVENTS && p->fds[0] >= 0; i++)
         close(p->fds[i]);
+    for (int i = 0; i < N_CLOCKS && p->clocks[0] >= 0; i++)
+        close(p->clocks[i]);
     munmap(p->lines, (size_t)ND_PROBE_LINES * PAGE_BYTES);
     free(p);
 }
@@ -166,7 +207,8 @@ void nd_probe_begin(struct nd_probe *p) {
     p->cpu = sched_getcpu();
     getrusage(RUSAGE_SELF, &p->process);
     getrusage(RUSAGE_THREAD, &p->own);
-    if (p->fds[0] >= 0 && read_counters(p, p->before)) p->before[0] = -1;
+    if (p->fds[0] >= 0 && read_each(p->fds, N_EVENTS, p->before)) p->before[0] = -1;
+    if (p->clocks[0] >= 0 && read_each(p->clocks, N_CLOCKS, p->clocks_before)) p->clocks_before[0] = -1;
 }
 
 /* Whether the thread lost its CPU to another task since the last call. */
@@ -180,8 +222,10 @@ static int was_preempted(int64_t *n) {
 
 void nd_probe_end(struct nd_probe *p, struct nd_probe_sum *sum) {
     struct rusage process, own;
-    int64_t counts[N_EVENTS] = {0};
-    int knows_counts = p->fds[0] >= 0 && p->before[0] >= 0 && read_counters(p, counts) == 0;
+    int64_t counts[N_EVENTS] = {0}, clocks[N_CLOCKS] = {0};
+    int knows_counts = p->fds[0] >= 0 && p->before[0] >= 0 && read_each(p->fds, N_EVENTS, counts) == 0;
+    int knows_clocks =
+        p->clocks[0] >= 0 && p->clocks_before[0] >= 0 && read_each(p->clocks, N_CLOCKS, clocks) == 0;
     getrusage(RUSAGE_SELF, &process);
     getrusage(RUSAGE_THREAD, &own);
     int64_t switches = own.ru_nivcsw;
@@ -197,6 +241,7 @@ void nd_probe_end(struct nd_probe *p, struct nd_probe_sum *sum) {
                                  .n_memory = knows_memory,
                                  .n_lock = knows_lock,
                                  .n_perf = knows_counts,
+                                 .n_clock = knows_clocks,
                                  .faults = process.ru_minflt + process.ru_majflt - p->process.ru_minflt -
                                            p->process.ru_majflt,
                                  .major_faults = process.ru_majflt - p->process.ru_majflt,
@@ -206,6 +251,10 @@ void nd_probe_end(struct nd_probe *p, struct nd_probe_sum *sum) {
                                  .speed_ns = (double)speed_ns,
                                  .memory_ns = knows_memory ? (double)memory_ns / ND_PROBE_LINES : 0,
                                  .lock_ns = knows_lock ? (double)lock_ns / ND_PROBE_MAPS : 0};
+    if (knows_clocks) {
+        sum->aperf = clocks[0] - p->clocks_before[0];
+        sum->mperf = clocks[1] - p->clocks_before[1];
+    }
     if (!knows_counts) return;
     sum->cycles = counts[0] - p->before[0];
     sum->instructions = counts[1] - p->before[1];

@@ -11,7 +11,7 @@
 struct nd_probe_sum {
     int32_t n_ranks; /* that looked; 0: nobody did */
     int32_t n_speed, n_memory, n_lock,
-        n_perf; /* ranks that know these: a trial in which the rank lost its CPU says nothing */
+        n_perf, n_clock; /* ranks that know these: a trial in which the rank lost its CPU says nothing */
     int64_t faults, major_faults, voluntary,
         involuntary;  /* of the process, and switches of the thread, in the half */
     int64_t moved;    /* ranks that end on another CPU than they began on */
@@ -19,6 +19,7 @@ struct nd_probe_sum {
     double memory_ns; /* for one line of memory */
     double lock_ns;   /* for one mmap and munmap of a page that nobody touches */
     int64_t cycles, instructions, misses; /* of the rank's thread, in user mode */
+    int64_t aperf, mperf; /* of the rank's thread: ticks at its CPU's clock, and at a constant one */
 };
 
 enum { ND_PROBE_STEPS = 4096, ND_PROBE_LINES = 512, ND_PROBE_MAPS = 4 };
@@ -30,6 +31,11 @@ struct nd_probe;
 
 /* Opens it for the calling thread. NULL: no memory. */
 struct nd_probe *nd_probe_open(void);
+
+/* The same with the counters of an events' source of perf, such as ND_PROBE_MSR, in the place of aperf and
+ * mperf: a folder with `type`, `events/aperf` and `events/mperf`. */
+#define ND_PROBE_MSR "/sys/bus/event_source/devices/msr"
+struct nd_probe *nd_probe_open_with(const char *source);
 void nd_probe_close(struct nd_probe *probe);
 
 /* Why hardware counters are not read; "": they are. */

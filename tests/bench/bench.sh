@@ -397,6 +397,8 @@ counters() {
     verdict "$(value reading_us "$work/counters")" '<=' 300 "kernel's counters, $(nproc) CPUs, a reading, us"
     verdict "$(value reading_64_us "$work/counters")" '<=' 300 \
         'tables of 64 CPUs and 120 rows, reading them, us'
+    verdict "$(value with_kernel_64_us "$work/counters")" '<=' 5000 \
+        "the same of 64 CPUs with the kernel's own time, extrapolated from $(nproc) CPUs, at most, us"
     verdict "$(value reading_256_us "$work/counters")" '<=' 1200 \
         'tables of 256 CPUs and 120 rows, reading them, us'
     verdict "$(value probe_us "$work/counters")" '<=' 500 'a rank looks at itself, us'

@@ -1,7 +1,8 @@
 /* What the counters around a half cost, outside of what is timed: lines of a name and a number (medians, us).
  *   bench_counters [ROUNDS]
  * reading_us: the kernel's counters of all CPUs here; reading_64_us, reading_256_us: tables of so many CPUs
- * with 120 rows, from files: the kernel's own time to write such a table is not in it; probe_us: what a rank
+ * with 120 rows, from files: the kernel's own time to write such a table is not in it; with_kernel_64_us: at
+ * most so much with it, extrapolated as if all that a row takes here were its numbers; probe_us: what a rank
  * finds out about itself, with memory that has gone cold. */
 #include "common/sys/nl_kernel.h"
 #include "detector/measure/probe.h"
@@ -40,15 +41,40 @@ static double reading_us(struct nl_kernel *k, int n) {
     return median(took, n);
 }
 
-static int tables(int n_cpus, int n) {
+/* Numbers in a table of the kernel's here, and how long it takes to write them, us. */
+static double kernel_us(const char *path, int n, int *n_numbers) {
+    static double took[MOST_ROUNDS];
+    static char text[1 << 20];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return -1;
+    for (int i = 0; i < n; i++) {
+        int64_t from_ns = nl_mono_ns();
+        ssize_t got;
+        for (off_t at = 0; (got = pread(fd, text + at, sizeof text - 1 - (size_t)at, at)) > 0; at += got)
+            text[at + got] = '\0';
+        took[i] = (double)(nl_mono_ns() - from_ns) / 1e3;
+    }
+    close(fd);
+    int n_rows = 0, n_cpus = 0;
+    for (const char *at = text; (at = strstr(at, "CPU")) && at < text + strcspn(text, "\n"); at++)
+        n_cpus++;
+    for (const char *at = text; (at = strchr(at, '\n')); at++)
+        n_rows++;
+    *n_numbers = (n_rows - 1) * n_cpus;
+    return *n_numbers > 0 ? median(took, n) : -1;
+}
+
+/* How long reading takes, us; -1: it cannot be tried. */
+static double tables(int n_cpus, int n) {
     char folder[] = "/tmp/noiselab-bench.XXXXXX", command[64];
     if (!mkdtemp(folder)) return -1;
     int failed = put_table(folder, "interrupts", n_cpus, ROWS) || put_table(folder, "softirqs", n_cpus, 10);
     struct nl_kernel *k = failed ? NULL : nl_kernel_open(folder, all, n_cpus);
-    if (k) printf("reading_%d_us %.1f\n", n_cpus, reading_us(k, n));
+    double us = k ? reading_us(k, n) : -1;
+    if (k) printf("reading_%d_us %.1f\n", n_cpus, us);
     nl_kernel_close(k);
     snprintf(command, sizeof command, "rm -r '%s'", folder);
-    return system(command) || !k ? -1 : 0;
+    return system(command) ? -1 : us;
 }
 
 int main(int argc, char **argv) {
@@ -62,7 +88,11 @@ int main(int argc, char **argv) {
     if (!k || !p) return 1;
     printf("reading_us %.1f\n", reading_us(k, n));
     nl_kernel_close(k);
-    if (tables(64, n) || tables(256, n)) return 1;
+    int n_numbers = 0;
+    double write_us = kernel_us("/proc/interrupts", n, &n_numbers), reading_64_us = tables(64, n);
+    if (reading_64_us < 0 || tables(256, n) < 0) return 1;
+    if (write_us >= 0)
+        printf("with_kernel_64_us %.1f\n", reading_64_us + write_us / n_numbers * 64 * (ROWS + 10));
     const struct timespec cold = nl_timespec(COLD_NS);
     for (int i = 0; i < n; i++) {
         nanosleep(&cold, NULL);

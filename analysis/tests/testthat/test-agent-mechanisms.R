@@ -25,7 +25,7 @@ counted_halves <- function(seed, more = numeric(), longer = numeric(), n = 60, l
     rows[[name]] <- trials[[name]] * exp(stats::rnorm(2 * n, 0, spread)) *
       ifelse(on, c(longer[name], 1)[1 + is.na(longer[name])], 1)
   }
-  rows$cycles <- rows$instructions <- rows$cache_misses <- rows$cpu_switches <- NA_real_
+  rows[c("mperf", "aperf", "cycles", "instructions", "cache_misses", "cpu_switches")] <- NA_real_
   rows
 }
 
@@ -54,6 +54,14 @@ test_that("each mechanism is named by what the kernel counts more of with it, an
                "timer_interrupts")
   expect_equal(named(counted_halves(4, longer = c(lock_ns = 20))), "memory_lock")
   expect_equal(named(counted_halves(5, longer = c(speed_ns = 1.02))), "core_speed")
+  # by the clock, where it may be read
+  slower <- counted_halves(5, longer = c(speed_ns = 1.02))
+  slower$mperf <- slower$span_ns
+  slower$aperf <- 1.3 * slower$span_ns * exp(stats::rnorm(nrow(slower), 0, 0.001)) /
+    ifelse(slower$arm == "on", 1.02, 1)
+  got <- mechanism_changes(counted_campaign(slower))
+  expect_equal(got$counter[got$named], "core_clock")
+  expect_match(mechanism_words(got, "x"), "^With x their CPUs' clock is [12][.0-9]* % slower[.]$")
   expect_equal(named(counted_halves(6, longer = c(memory_ns = 1.4))), "memory_latency")
   expect_equal(named(counted_halves(7, c(faults = 2000))), "page_faults")
   expect_equal(named(counted_halves(8, c(irq_device = 500, softirq_net = 400))), "device_interrupts")

@@ -88,11 +88,24 @@ test_that("a summary for a pull request and a test report hold the answer, and e
   expect_equal(sum(grepl("^\\|", text)), 3)
   fail$names[["new"]] <- "a<b"
   xml <- versions_junit(fail, view)
-  expect_match(xml, "<testsuite name=\"noiselab\" tests=\"1\" failures=\"1\" errors=\"0\">", fixed = TRUE,
-               all = FALSE)
+  expect_match(xml, "<testsuite name=\"noiselab\" tests=\"1\" failures=\"1\" errors=\"0\" skipped=\"0\">",
+               fixed = TRUE, all = FALSE)
   expect_match(xml, "classname=\"a&lt;b\" name=\"barrier", fixed = TRUE, all = FALSE)
   open <- versions_junit(result_of(rows_of(c(0, -0.1, 0.1), c(0, -0.3, 0.3), c(0, -5, 5))), view)
-  expect_match(open, "<error message=", fixed = TRUE, all = FALSE)
+  expect_match(open, "<skipped message=", fixed = TRUE, all = FALSE)
+  expect_match(open, "skipped=\"1\"", fixed = TRUE, all = FALSE)
+  if (requireNamespace("xml2", quietly = TRUE)) {
+    expect_equal(xml2::xml_attr(xml2::read_xml(paste(xml, collapse = "\n")), "failures"), "1")
+  }
+  # by switching alone there is nothing to say of bursts; names are no markup, and warnings are told
+  alone <- fail
+  alone$rows[c("bursts", "bursts_low", "bursts_high")] <- NA_real_
+  alone$names[["new"]] <- "#1 [x](y) @a~b"
+  view$warnings <- "busy_machine"
+  text <- versions_markdown(alone, view)
+  expect_equal(text[1], "### \\#1 \\[x\\](y) \\@a\\~b against agent-1: fail")
+  expect_match(text, "| barrier | - | ", fixed = TRUE, all = FALSE)
+  expect_match(text, "> busy\\_machine\n", fixed = TRUE, all = FALSE)
 })
 
 test_that("what is left of a campaign with one version has its rows and the rows without an agent", {

@@ -1,6 +1,6 @@
 /* What a rank finds out about itself around a half. */
 #include "detector/measure/probe.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/files.h"
 
 TEST(a_probe_counts_this_process_own_faults_and_its_trials_take_time) {
     enum { PAGES = 64, PAGE_BYTES = 4096 };
@@ -27,6 +27,28 @@ TEST(a_probe_counts_this_process_own_faults_and_its_trials_take_time) {
     nd_probe_close(p);
 }
 
+/* Events of the kernel's own stand for the CPU's registers: any machine has them where perf is permitted. */
+TEST_WITH(the_clock_of_the_cpu_is_counted_by_two_events_of_one_source_or_not_at_all, make_folder,
+          remove_tree) {
+    struct nd_probe_sum sum;
+    put("type", "1\n"); /* PERF_TYPE_SOFTWARE; the event is the thread's time on a CPU */
+    put("events/aperf", "event=0x01\n");
+    for (int has_both = 0; has_both < 2; has_both++) {
+        if (has_both) put("events/mperf", "event=0x01\n");
+        struct nd_probe *p = nd_probe_open_with(folder);
+        assert_non_null(p);
+        nd_probe_begin(p);
+        for (int64_t until_ns = nl_thread_cpu_ns() + 2000000; nl_thread_cpu_ns() < until_ns;)
+            continue;
+        nd_probe_end(p, &sum);
+        nd_probe_close(p);
+        assert_true(has_both || sum.n_clock == 0);
+        if (sum.n_clock) assert_true(sum.aperf >= 2000000 && sum.mperf >= 2000000);
+    }
+    /* a thread of an unprivileged user may count itself where perf is not forbidden at all */
+    if (geteuid() == 0) assert_int_equal(sum.n_clock, 1);
+}
+
 TEST(sums_over_ranks_are_the_same_in_any_order) {
     const struct nd_probe_sum one = {.n_ranks = 1,
                                      .n_speed = 1,
@@ -49,7 +71,10 @@ TEST(sums_over_ranks_are_the_same_in_any_order) {
                                      .n_perf = 1,
                                      .cycles = 10,
                                      .instructions = 20,
-                                     .misses = 30};
+                                     .misses = 30,
+                                     .n_clock = 1,
+                                     .aperf = 40,
+                                     .mperf = 50};
     struct nd_probe_sum ab = one, ba = two;
     nd_probe_join(&ab, &two);
     nd_probe_join(&ba, &one);
@@ -57,6 +82,9 @@ TEST(sums_over_ranks_are_the_same_in_any_order) {
     assert_int_equal(ab.n_ranks, 2);
     assert_int_equal(ab.n_memory, 1);
     assert_int_equal(ab.faults, 7);
+    assert_int_equal(ab.n_clock, 1);
+    assert_int_equal(ab.aperf, 40);
+    assert_int_equal(ab.mperf, 50);
     assert_int_equal(ab.involuntary, 7);
     assert_true(ab.speed_ns > 10999 && ab.speed_ns < 11001);
     assert_int_equal(ab.misses, 30);
