@@ -78,7 +78,7 @@ case ${1-} in
 --check) [ $# -eq 1 ] || fail '--check stands alone' && check && exit ;;
 '' | -*) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;;
 esac
-version=$1 write=no today=$(date -u +%Y-%m-%d)
+version=$1 before=$now write=no today=$(date -u +%Y-%m-%d)
 case ${2-} in
 '') ;;
 --write) write=yes ;;
@@ -115,8 +115,8 @@ cat <<END
 $([ "$write" = yes ] && echo 'What is left' || echo 'Nothing was changed (--write does it). Afterwards'):
  1. make && make words && sh tests/kept/names.sh >tests/kept/names.tsv
     sh tests/kept/names.sh --by-key >tests/kept/keys.tsv       # what $version adds is kept from now on
- 2. a campaign of $version in tests/kept/$version, with its answer (tests/kept/$now stays)
- 3. make lint test, and make try-deb OLDER=FOLDER              # install, upgrade from $now, remove
+ 2. a campaign of $version in tests/kept/$version, with its answer (tests/kept/$before stays)
+ 3. make lint test, and make try-deb OLDER=FOLDER              # install, upgrade from $before, remove
  4. make evidence SECONDS=1 ONLY=page catalogue
  5. git commit -am 'release: version $version' && git tag -a v$version -m 'noiselab $version'
  6. make dist                                                  # the archive that recipes take

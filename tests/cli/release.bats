@@ -38,6 +38,7 @@ state() { find . -type f -exec sha256sum {} + | sort; }
 @test "with --write no place has the earlier version, and the changelog has both" {
     release 90.8.7 --write
     [ "$status" -eq 0 ]
+    [[ "$output" == *"(tests/kept/$now stays)"* ]]
     run ! grep -rnF "$now" common analysis/DESCRIPTION CITATION.cff codemeta.json packaging/easybuild \
         packaging/spack docs/man
     [ "$(grep -rlF 90.8.7 . | wc -l)" -eq $((7 + $(find docs/man -name '*.1' | wc -l))) ]
