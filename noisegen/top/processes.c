@@ -14,7 +14,11 @@ enum {
 
 int nt_processes_open(struct nt_watch *w) {
     w->n_numbers = (uint32_t)nr_proc_number("/proc/sys/kernel/pid_max", 1 << 22) + 1;
-    if (NL_NEW(w->process_of, w->n_numbers) && NL_NEW(w->thread_of, w->n_numbers / THREAD_PAGE + 1)) return 0;
+    /* room for all of them, which takes no memory before it is used: to grow a table of thousands takes a
+     * millisecond */
+    if (NL_NEW(w->process_of, w->n_numbers) && NL_NEW(w->thread_of, w->n_numbers / THREAD_PAGE + 1) &&
+        NL_NEW(w->processes, NT_MOST_PROCESSES))
+        return 0;
     return nl_error("no memory for the table of tasks");
 }
 
@@ -32,7 +36,7 @@ int32_t nt_process(struct nt_watch *w, pid_t pid) {
     int32_t place;
     if (w->n_free > 0) place = w->free_places[--w->n_free];
     else {
-        if (w->n_processes == NT_MOST_PROCESSES || NL_GROW(w->processes, w->n_processes, w->room)) return -1;
+        if (w->n_processes == NT_MOST_PROCESSES) return -1;
         place = w->n_processes++;
     }
     w->processes[place] = (struct nt_process){.pid = pid, .name = "?"};

@@ -100,8 +100,8 @@ struct nt_watch {
     uint8_t *is_online, *is_watched;
     int n_watched;
 
-    struct nt_process *processes;
-    int n_processes, room;
+    struct nt_process *processes; /* NT_MOST_PROCESSES */
+    int n_processes;
     int32_t *free_places; /* of processes */
     int n_free, free_room;
     int32_t *ended; /* processes that have ended, and are yet to be told */
