@@ -1,8 +1,11 @@
 /* Where the time of the ranks' CPUs went while halves ran: whether what is said of other tasks is all there
  * was. */
+#include "detector/account.h"
 #include "common/sys/nl_account.h"
 #include "detector/nodes/quiet.h"
 #include "detector/run_state.h"
+#include "detector/look_around.h"
+#include "detector/nodes/tree.h"
 
 int nd_run_account_begin(struct nd_run *r) {
     struct nd_leader *l = &r->leader;

@@ -1,6 +1,9 @@
 /* The agent's part of a launch: placing its companion, switching, the marks of a half, and giving its arm up.
  */
+#include "detector/agent_run.h"
 #include "detector/run_state.h"
+#include "detector/nodes/tree.h"
+#include "detector/record/agent_rows.h"
 
 enum { LEASE_STRETCHES = 3 };
 

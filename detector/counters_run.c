@@ -1,6 +1,9 @@
 /* Counters around each half: of the kernel on the ranks' CPUs, by the first rank of each node with a load,
  * and of the ranks themselves. */
+#include "detector/counters_run.h"
 #include "detector/run_state.h"
+#include "detector/look_around.h"
+#include "detector/record/counter_rows.h"
 
 #define MOST_OF_A_HALF 0.05 /* what the two readings of a half may take of its length */
 

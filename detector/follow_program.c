@@ -1,5 +1,6 @@
 /* Before the first half of a launch that follows a program: whose ranks are whose, what the beat is, and how
  * long halves must be. */
+#include "detector/follow_program.h"
 #include "common/base/nl_options.h"
 #include "detector/run_state.h"
 

@@ -1,5 +1,15 @@
 /* One half: switching the arm, running the loop, and from the ranks' figures to a row. */
+#include "detector/half.h"
 #include "detector/run_state.h"
+#include "detector/agent_run.h"
+#include "detector/counters_run.h"
+#include "detector/halves/pairs.h"
+#include "detector/load_log.h"
+#include "detector/nodes/tree.h"
+#include "detector/plan/noise_nodes.h"
+#include "detector/plan/sequential.h"
+#include "detector/record/progress.h"
+#include "detector/record/markers.h"
 
 #define STOP_LOOK_NS INT64_C(100000000) /* long loops look for a stop about this often */
 #define LEASE_LENGTHS                                                                                        \

@@ -1,5 +1,7 @@
 /* A launch's slices and its generator's bursts: making the files, and from half to half. */
+#include "detector/load_log.h"
 #include "detector/run_state.h"
+#include "detector/treatment/burst_log.h"
 
 static int open_slices(struct nd_run *r, const char *host) {
     char path[PATH_MAX + ND_HOST_BYTES + 32];

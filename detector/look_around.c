@@ -1,4 +1,5 @@
 /* Before anything is measured: how busy the ranks' CPUs are, and with what. */
+#include "detector/look_around.h"
 #include "common/base/nl_units.h"
 #include "detector/run_state.h"
 

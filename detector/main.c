@@ -4,6 +4,9 @@
 #include "common/sys/nl_place.h"
 #include "detector/plan/plan.h"
 #include "detector/run.h"
+#include "detector/plan/noise_nodes.h"
+#include "detector/record/rehearsal.h"
+#include "detector/record/markers.h"
 
 static volatile int stop_asked;
 /* for the signal handler: the load ends and the agent is let go at once, even if the other ranks are gone */

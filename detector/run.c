@@ -1,5 +1,16 @@
 #include "detector/run.h"
 #include "detector/run_state.h"
+#include "detector/account.h"
+#include "detector/agent_run.h"
+#include "detector/follow_program.h"
+#include "detector/half.h"
+#include "detector/halves/pairs.h"
+#include "detector/load_log.h"
+#include "detector/nodes/tree.h"
+#include "detector/plan/sequential.h"
+#include "detector/record/progress.h"
+#include "detector/set_up.h"
+#include "detector/record/markers.h"
 
 #define CHECKPOINT_NS INT64_C(30000000000) /* histograms and sums are written at least this often */
 #define WARMUP_STREAM_ROUND                                                                                  \

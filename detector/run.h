@@ -5,6 +5,7 @@
 #include "detector/record/record.h"
 #include "detector/options/options.h"
 #include "detector/treatment/treatment.h"
+#include "detector/record/markers.h"
 
 /* How a launch ended; the same on all ranks. */
 enum nd_end {

@@ -14,6 +14,8 @@
 #include "detector/measure/slices.h"
 #include "detector/measure/together.h"
 #include "detector/treatment/treatment.h"
+#include "detector/record/counter_rows.h"
+#include "detector/record/markers.h"
 
 /* Where the launch's files are, on all ranks. */
 struct nd_folder {
@@ -175,78 +177,3 @@ static inline int64_t nd_whole_periods_of_beats(int64_t n, int64_t period) {
 static inline int nd_is_agents(const struct nd_options *o, int level) {
     return level != ND_OFF && o->arms[level].name && nd_options_has_agent(o);
 }
-
-/* set_up.c: each step is collective, says what is wrong where it is wrong, and is agreed on by all ranks; 0
- * or -1. */
-int nd_run_allocate(struct nd_run *r);
-int nd_run_set_up_nodes(struct nd_run *r);
-int nd_run_open_clocks(struct nd_run *r);
-int nd_run_set_up(struct nd_run *r); /* all of them, and the rest */
-void nd_run_tear_down(struct nd_run *r);
-void nd_run_report_clock_step(
-    const struct nd_run *r); /* one line about what this rank knows of a clock that jumped, if anything */
-
-/* look_around.c: what the ranks' CPUs do before anything is measured; waits for quiet ones where that was
- * asked. -1: asked to stop. */
-int nd_run_look_around(struct nd_run *r);
-
-/* The CPUs to look at, flags that are to be freed: the ranks' own, or where they are not bound all that this
- * process may use. NULL: no memory. Of a node's first rank. */
-unsigned char *nd_run_choose_cpus(const struct nd_run *r, int *n_cpus);
-
-/* account.c: where the time of the ranks' CPUs goes between these two, into the launch's "cpu_account".
- * Collective; begin: 0 or -1. */
-int nd_run_account_begin(struct nd_run *r);
-void nd_run_account_end(struct nd_run *r);
-void nd_run_account_close(struct nd_run *r);
-
-/* follow_program.c: finds the program's ranks and beat; sleeps on their CPUs. Lengthens halves that hold too
- * few beats. 0 or -1. */
-int nd_run_follow_program(struct nd_run *r, struct nd_options *o);
-
-/* load_log.c, nothing without a load: tells all ranks where the launch's folder is, and makes the files.
- * Collective; 0 or -1. */
-int nd_load_log_open(struct nd_run *r);
-struct nd_slices *nd_load_log_begin(struct nd_run *r, const struct nd_step *step,
-                                    int is_recorded); /* for the loop of a half, or NULL */
-void nd_load_log_keep(struct nd_run *r);              /* writes what was kept of a half that is recorded */
-void nd_load_log_end(struct nd_run *r); /* writes the end of the trace; before the certificate is taken */
-void nd_load_log_close(struct nd_run *r);
-
-/* agent_run.c, nothing without an agent. place and collect are collective; 0, or -1 after a message. */
-int nd_agent_place(struct nd_run *r); /* tells every companion about its node's ranks and the launch's folder,
-                                         and opens the rows */
-void nd_agent_switch(struct nd_run *r,
-                     const struct nd_step *step); /* to what the step wants; does not wait for it to settle */
-void nd_agent_begin(struct nd_run *r, const struct nd_step *step);
-void nd_agent_end(struct nd_run *r, const struct nd_step *step,
-                  struct nd_sample *s); /* `s` gets what it used: the dose of its arm */
-void nd_agent_row(
-    struct nd_run *r,
-    const struct nd_half_sum *node); /* of the half that ended last. `node`: sum over this node's ranks */
-void nd_agent_collect(
-    struct nd_run *r); /* ends the companions, who put their agents back, and takes their certificates */
-
-/* counters_run.c, nothing without a load. open is collective, after the folder is known; 0 or -1. begin and
- * end stand around a loop, end while the arm is still on. */
-int nd_counters_open(struct nd_run *r);
-void nd_counters_close(struct nd_run *r);
-void nd_counters_begin(struct nd_run *r);
-void nd_counters_end(struct nd_run *r, struct nd_sample *s); /* `s` gets what this rank found */
-void nd_counters_row(struct nd_run *r, const struct nd_step *step,
-                     const struct nd_half_sum *node); /* `node`: sum over its ranks */
-
-/* half.c, collective: runs one half on all ranks and leaves this rank's figures in `s`. `is_recorded` 0:
- * warm-up. */
-void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, struct nd_sample *s);
-
-/* Takes the time of a half, the slowest rank's for its n_operations, into what is expected of the next ones;
- * the same on all ranks. */
-void nd_run_follow(struct nd_run *r, const struct nd_step *step, int64_t wall_ns, int64_t n_operations);
-
-/* Sets the numbers of operations anew where halves have left their planned length. Between rounds: those of a
- * pair have the same. */
-void nd_run_set_operations(struct nd_run *r);
-
-/* Adds the half to sums, histograms and starts of its arm, and writes its row. */
-void nd_run_keep_half(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s);

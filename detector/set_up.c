@@ -1,10 +1,25 @@
 /* Before the first half: nodes, generators, clocks, operations, pilots, files. */
 #include <linux/membarrier.h>
 
+#include "detector/set_up.h"
 #include "common/sys/nl_stat.h"
 #include "common/sys/nl_place.h"
 #include "common/base/nl_units.h"
 #include "detector/run_state.h"
+#include "common/sys/nl_memory.h"
+#include "detector/account.h"
+#include "detector/agent_run.h"
+#include "detector/counters_run.h"
+#include "detector/halves/pairs.h"
+#include "detector/load_log.h"
+#include "detector/look_around.h"
+#include "detector/plan/noise_nodes.h"
+#include "detector/plan/pilot.h"
+#include "detector/plan/sequential.h"
+#include "detector/record/progress.h"
+#include "detector/record/raw.h"
+#include "detector/record/markers.h"
+#include "detector/ops/per_call.h"
 
 #define PHASE_STREAM                                                                                         \
     (UINT64_C(1) << 40) /* streams of the seed that draw the phase of the noise, one per node ... */

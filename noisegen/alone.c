@@ -1,7 +1,10 @@
+#include "noisegen/alone.h"
 #include "noisegen/worker.h"
 #include "common/sys/nl_place.h"
 #include "common/base/nl_units.h"
 #include "noisegen/patterns/pace.h"
+#include "noisegen/certificate.h"
+#include "noisegen/phase.h"
 
 /* What all threads share. */
 struct pool {

@@ -1,3 +1,4 @@
+#include "noisegen/certificate.h"
 #include "noisegen/worker.h"
 #include "common/base/nl_json.h"
 #include "common/base/nl_units.h"

@@ -1,8 +1,10 @@
+#include "noisegen/control.h"
 #include "noisegen/worker.h"
 #include "common/page/nl_control.h"
 #include "common/sys/nl_place.h"
 #include "noisegen/patterns/pace.h"
 #include "common/sys/nl_stat.h"
+#include "noisegen/certificate.h"
 
 /* The ranks of the node under a detector: when one of them is gone, no load may go on, whether or not the
  * owner can say so. */

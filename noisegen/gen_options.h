@@ -56,8 +56,3 @@ int ng_options_add_kind(struct ng_options *options, const struct ng_kind *kind);
 
 /* Where in time a generator alone begins, so that noise on several nodes is in step, out of step, or
  * unrelated (docs/methods.md). */
-
-/* Begin of the first period, CLOCK_MONOTONIC, by both clocks now. Aligned: the next whole multiple of the
- * pattern's period on CLOCK_REALTIME, or the next whole second of patterns without one. Staggered: node i of
- * n is i/n of that later. Random: later by a part of it drawn for this node. */
-int64_t ng_phase_start_ns(const struct ng_options *options, int64_t monotonic_ns, int64_t realtime_ns);

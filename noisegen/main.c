@@ -1,5 +1,7 @@
 /* noiselab-gen: loads CPUs by an exact dose. Wiring only. */
 #include "noisegen/worker.h"
+#include "noisegen/alone.h"
+#include "noisegen/control.h"
 
 int main(int argc, char **argv) {
     int parent_pid = getppid(); /* before anything that takes time: the parent may be dying */

@@ -1,3 +1,4 @@
+#include "noisegen/phase.h"
 #include "noisegen/gen_options.h"
 #include "common/base/nl_rng.h"
 

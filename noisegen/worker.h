@@ -120,14 +120,6 @@ void ng_worker_explain(struct ng_worker *worker, const struct ng_source *source)
 /* Frees what the worker holds. */
 void ng_worker_clean_up(struct ng_worker *worker);
 
-/* A generator on its own: runs the plan of the options and prints its certificate. Returns an exit status
- * (enum nl_exit). */
-int ng_alone(const struct ng_options *options);
-
-/* A generator under a detector: obeys the page behind options->control_fd (common/page/nl_control.h) until
- * QUIT, with a certificate of every level at the end. Returns an exit status. */
-int ng_controlled(const struct ng_options *options);
-
 /* The certificate of the delivered load: JSON for machines, one line for people. Keys:
  * docs/reference/formats.md. */
 
@@ -140,17 +132,3 @@ struct ng_certificate {
     int n_levels;      /* NL_CONTROL_MAX_LEVELS under a detector; 0: alone */
     const char *ended; /* "complete", "interrupted" or "failed: ..." */
 };
-
-/* Whether every load asked for was delivered within the tolerance: 1 yes, 0 no, -1 nothing was asked for. */
-int ng_certificate_ok(const struct ng_certificate *certificate);
-
-/* The sum of the workers' accounts. */
-struct ng_account ng_certificate_total(const struct ng_certificate *certificate);
-
-/* The certificate as JSON; `indent` 0: compact. To be freed by the caller; NULL without memory.
- * @param size  what it has to fit into with its end: single threads are left off when they do not; 0: no
- * limit. */
-char *ng_certificate_json(const struct ng_certificate *certificate, int indent, size_t size);
-
-/* The certificate as one line of text without its end of line into `buf`; returns buf. */
-const char *ng_certificate_line(const struct ng_certificate *certificate, char *buf, size_t size);

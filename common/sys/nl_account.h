@@ -68,10 +68,5 @@ int nl_account_is_blind(const struct nl_account_sum *sum, double limit_percent);
 /* Share of one CPU's time, percent. */
 double nl_account_percent_of_cpu(const struct nl_account_sum *sum, int64_t ns);
 
-/* As files have it (docs/reference/formats.md, account); with `cpus`, by CPU (n_cpus as above), otherwise
- * NULL. New reference. */
-struct json_t *nl_account_json(const struct nl_account_sum *sum, const struct nl_account_cpu *cpus,
-                               int n_cpus);
-
 /* Why tasks of strangers cannot be seen here, "" where nothing says so. @return 1, 0. */
 int nl_account_blindness(const char *proc, char *reason, size_t size);

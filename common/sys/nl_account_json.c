@@ -1,4 +1,5 @@
 /* An account of CPUs as JSON. */
+#include "common/sys/nl_account_json.h"
 #include "common/base/nl_json.h"
 #include "common/sys/nl_account.h"
 

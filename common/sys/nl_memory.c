@@ -1,3 +1,4 @@
+#include "common/sys/nl_memory.h"
 #include "common/sys/nl_stat.h"
 #include "common/sys/nl_cgroup.h"
 #include "common/sys/nl_whole.h"

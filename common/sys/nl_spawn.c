@@ -1,5 +1,6 @@
 #include <spawn.h>
 
+#include "common/sys/nl_spawn.h"
 #include "common/sys/nl_stat.h"
 
 extern char **environ;

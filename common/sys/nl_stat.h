@@ -32,15 +32,6 @@ int nl_each_number(const char *directory, int (*take)(void *context, pid_t numbe
 /* Calls `take` for each number in a file of numbers (cgroup.procs, children). As above. */
 int nl_each_line(const char *file, int (*take)(void *context, pid_t number), void *context);
 
-/* Bytes that can still be had, on the machine and within the cgroups (versions 1 and 2) of this process; -1
- * when unknown. Local. */
-int64_t nl_memory_available(void);
-
-/* Starts a program, found in PATH, with clean signals, in a process group of its own, with /dev/null as its
- * input. out_fd: its stdout, -1: /dev/null; err_fd: its stderr, -1: as stdout. Everybody else's descriptors
- * must be closed on exec. 0, or what errno would be. */
-int nl_spawn(char *const *words, int out_fd, int err_fd, pid_t *pid);
-
 /* A descriptor that can be read when the process has ended; -1 with errno where there is none, or the kernel
  * has no such thing. */
 static inline int nl_pidfd(pid_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }

@@ -5,6 +5,9 @@
 #include "common/sys/nl_stat.h"
 #include "detector/ops/algorithms.h"
 #include "common/sys/nl_whole.h"
+#include "common/sys/nl_memory.h"
+#include "detector/acceptance/launch.h"
+#include "detector/acceptance/others.h"
 
 enum { TAG_COLLECT = 11, TAG_ASK = 12 };
 

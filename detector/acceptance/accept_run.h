@@ -31,21 +31,6 @@ struct nx_others {
     char reason[NX_OTHERS_REASON_BYTES]; /* why there is no record; "" */
 };
 
-/* Waits on the node's first rank, at most so long (0: not), until no CPU that this node's processes may use
- * is more than 2 % busy or stolen; says who keeps them busy where that takes longer. Before the record of the
- * others begins. Local. */
-void nx_wait_quiet(struct nx_others *others, const struct nd_launcher *launcher, int64_t most_ns,
-                   const volatile int *stop_asked);
-
-/* Starts it on the node's first rank. Before MPI_Init: an initialised MPI must not fork. Ranks and what
- * started them are no others.
- * @param longest_ns  it ends by itself then, whatever happens to us. */
-void nx_others_start(struct nx_others *others, const struct nd_launcher *launcher, int64_t longest_ns);
-
-/* Ends it. What is to be said of the node as JSON (docs/reference/formats.md, "others", without the host), to
- * be freed; NULL: another rank answers for it. Local. */
-char *nx_others_stop(struct nx_others *others);
-
 enum nx_end { NX_END_COMPLETE, NX_END_WRONG_DATA, NX_END_INTERRUPTED, NX_END_FAILED };
 
 /* A CPU that this rank looks at in quantum and detour. */
@@ -144,7 +129,3 @@ enum nx_end nx_run(const struct nx_options *o, int has_failed, struct nx_others 
 
 /* launch.json of noiselab-accept (docs/reference/formats.md). Rank 0 only. Keys that the detector's has mean
  * the same. */
-
-/* Everything known before the first repetition; "ended" is null. New reference. */
-json_t *nx_launch_new(const struct nx_run *r);
-void nx_launch_update(struct nx_run *r);

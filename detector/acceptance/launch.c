@@ -1,3 +1,4 @@
+#include "detector/acceptance/launch.h"
 #include "detector/acceptance/accept_run.h"
 #include "detector/record/launch_json.h"
 #include "common/base/nl_json.h"

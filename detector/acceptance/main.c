@@ -7,6 +7,8 @@
 #include "common/sys/nl_place.h"
 #include "detector/nodes/provenance.h"
 #include "detector/acceptance/accept_run.h"
+#include "detector/acceptance/others.h"
+#include "detector/acceptance/wait_quiet.h"
 
 /* How a launch spends its time: for people, or as one JSON object for programs (docs/reference/formats.md).
  */

@@ -1,3 +1,4 @@
+#include "detector/acceptance/others.h"
 #include "detector/acceptance/accept_run.h"
 #include "common/base/nl_json.h"
 #include "common/sys/nl_place.h"

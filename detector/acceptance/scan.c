@@ -1,6 +1,7 @@
 #include "detector/acceptance/scan.h"
 #include "common/sys/nl_preempted.h"
 #include "detector/ops/ops.h"
+#include "detector/ops/work.h"
 
 /* Time of a turn of the loop below, in ticks: the mean of the least disturbed of some batches. */
 static double turn_ticks(const struct nl_ticks *ticks) {

@@ -1,3 +1,4 @@
+#include "detector/acceptance/wait_quiet.h"
 #include "common/base/nl_units.h"
 #include "common/sys/nl_place.h"
 #include "detector/acceptance/accept_run.h"

@@ -1,3 +1,4 @@
+#include "detector/design/spending.h"
 #include "detector/design/schedule.h"
 
 double nd_normal_tail(double z) { return 0.5 * erfc(z * M_SQRT1_2); }

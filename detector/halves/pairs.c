@@ -1,3 +1,4 @@
+#include "detector/halves/pairs.h"
 #include "detector/halves/half_sum.h"
 
 struct nd_pairs {

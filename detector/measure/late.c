@@ -1,4 +1,6 @@
 #include "detector/measure/late.h"
+#include "detector/measure/arrival.h"
+#include "detector/measure/late_call.h"
 
 #include <mpi.h>
 

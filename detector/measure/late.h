@@ -34,6 +34,4 @@ int64_t nd_late_operations(const struct nd_late *l, int64_t n, double operation_
 void nd_late_begin(struct nd_late *l, struct nd_op_state *state);
 int64_t nd_late_end(struct nd_late *l, struct nd_op_state *state);
 
-int nd_late_call(struct nd_op_state *state);
-
 void nd_late_close(struct nd_late *l);

@@ -1,4 +1,5 @@
 /* Nothing here allocates or prints. */
+#include "detector/measure/late_call.h"
 #include "detector/measure/late.h"
 
 int nd_late_call(struct nd_op_state *state) {

@@ -4,6 +4,7 @@
 #include "detector/measure/together.h"
 #include "detector/ops/algorithms.h"
 #include "detector/program/program.h"
+#include "detector/ops/per_call.h"
 
 #define SLOW_LOOKS                                                                                           \
     8 /* planned lengths of a slice: a look that comes later is one of a machine that is busy */

@@ -1,4 +1,5 @@
 #include "detector/measure/slices.h"
+#include "detector/treatment/burst_log.h"
 
 #include <sys/uio.h>
 

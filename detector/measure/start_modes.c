@@ -1,6 +1,7 @@
 /* The loops of starts. Nothing here allocates, prints or looks at the arm. */
 #include "detector/measure/starts.h"
 #include "detector/ops/ops.h"
+#include "detector/ops/work.h"
 
 #define STEP_NS                                                                                              \
     INT64_C(100000)       /* two clocks that part by more than this and STEP_SHARE of the time: one was set */

@@ -1,3 +1,4 @@
+#include "detector/measure/start_sum.h"
 #include "detector/measure/starts.h"
 
 static void join_last(int64_t *last_ns, int64_t *second_ns, int32_t *rank, int64_t other_ns,

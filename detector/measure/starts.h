@@ -37,17 +37,9 @@ static inline struct nd_start_sum nd_start_sum_of(int rank, int64_t start_ns, in
                                  0};
 }
 
-/* Joins b into a; associative and commutative: of equal times the lower rank counts. */
-void nd_start_sum_join(struct nd_start_sum *a, const struct nd_start_sum *b);
-
 static inline void nd_start_sum_node(struct nd_start_sum *s, int n_node_ranks) {
     s->node_square = s->arrival_sum * s->arrival_sum / n_node_ranks;
 }
-
-/* Variance of the arrivals between ranks of a node, and between nodes, ns^2. Source: one-way analysis of
- * variance; Parsons (2015). */
-void nd_start_sum_variance(const struct nd_start_sum *s, int n_ranks, double *within_ns2,
-                           double *between_ns2);
 
 /* By how much the last was behind the second last; 0 with one rank. */
 static inline int64_t nd_start_cost_ns(int64_t last_ns, int64_t second_ns) {
@@ -58,9 +50,6 @@ static inline int64_t nd_start_cost_ns(int64_t last_ns, int64_t second_ns) {
 struct nd_start_rank {
     int64_t first_starts, last_starts, last_ends, start_cost_ns, end_cost_ns;
 };
-
-/* The reduction as MPI wants it. Collective over nothing; the caller frees both. */
-void nd_start_sum_mpi(MPI_Datatype *type, MPI_Op *op);
 
 /* Imbalanced arrival: how much later than the common start each rank enters the operation. */
 
@@ -84,11 +73,6 @@ struct nd_arrival {
      */
     double (*share)(const struct nd_arrival_request *r, struct nl_rng *rng);
 };
-
-/* Of this rank: shares of the amount, or ns with `needs_trace`. 0, or -1 with a reason, the same on every
- * rank. Local. */
-int nd_arrival_fill(const struct nd_arrival *a, const struct nd_arrival_request *r, double *delays,
-                    char *reason, size_t reason_size);
 
 extern const struct nd_arrival *const nd_arrivals[]; /* ends with NULL; the first is none */
 

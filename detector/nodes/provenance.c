@@ -1,4 +1,5 @@
 #include "detector/nodes/provenance.h"
+#include "detector/nodes/switches.h"
 
 #include <mpi.h>
 #include <sys/utsname.h>

@@ -59,9 +59,3 @@ json_t *nd_binding_json(const struct nd_binding *s);
 /* What is known to differ among the nodes, and which of them differ from most; "". Returns the number of
  * properties. */
 int nd_unlike_describe(const struct nd_host *hosts, int n_hosts, char *line, size_t size);
-
-/* The switches above a node, from the top, of an address such as s0.s[3,1-2].node7 of pattern
- * switch.switch.node (SLURM_TOPOLOGY_ADDR,
- * ..._PATTERN), written one way; what is too long ends in a checksum. `node`: Slurm's name of it, or NULL. ""
- * where they do not fit. */
-void nd_switches_read(const char *address, const char *pattern, const char *node, char *out, size_t size);

@@ -1,3 +1,4 @@
+#include "detector/nodes/switches.h"
 #include "detector/nodes/provenance.h"
 #include "common/base/nl_hostlist.h"
 

@@ -1,4 +1,5 @@
 #include "detector/nodes/team.h"
+#include "detector/nodes/tree.h"
 
 void nd_team_open(struct nd_team *t) {
     *t = (struct nd_team){.leaders = MPI_COMM_NULL};

@@ -1,3 +1,4 @@
+#include "detector/nodes/tree.h"
 #include "detector/nodes/team.h"
 #include "common/base/nl_usual.h"
 

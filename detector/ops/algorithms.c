@@ -1,4 +1,5 @@
 #include "detector/ops/algorithms.h"
+#include "detector/ops/per_call.h"
 
 enum { NAME_BYTES = 128 };
 static const char *const dynamic_rules = "coll_tuned_use_dynamic_rules";

@@ -148,11 +148,6 @@ void nd_op_advance(struct nd_op_state *s);
  * `close`. */
 void nd_op_close(struct nd_op_state *s);
 
-/* Work of a fixed amount, whatever the clock says: n steps of arithmetic that the compiler can neither
- * shorten nor split. */
-void nd_work(int64_t n_steps);
-double nd_work_rate(void); /* steps per ns on this CPU now: the fastest of several trials of about 1 ms */
-
 /* Persistent collectives are part of MPI 4. Open MPI had them before: in 4 as an extension with names of its
  * own. */
 #if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5

@@ -1,3 +1,4 @@
+#include "detector/ops/per_call.h"
 #include "detector/ops/algorithms.h"
 
 #include <ctype.h>

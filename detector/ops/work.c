@@ -1,3 +1,4 @@
+#include "detector/ops/work.h"
 #include "detector/ops/ops.h"
 
 void nd_work(int64_t n_steps) {

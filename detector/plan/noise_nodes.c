@@ -1,7 +1,9 @@
+#include "detector/plan/noise_nodes.h"
 #include "detector/plan/plan.h"
 #include "common/base/nl_error.h"
 #include "detector/nodes/provenance.h"
 #include "detector/nodes/team.h"
+#include "detector/nodes/tree.h"
 
 enum { NAMES_BYTES = 600 };
 

@@ -1,3 +1,4 @@
+#include "detector/plan/pilot.h"
 #include "detector/plan/plan.h"
 #include "detector/measure/slices.h"
 

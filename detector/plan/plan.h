@@ -6,21 +6,6 @@
 #include "detector/nodes/team.h"
 #include "detector/options/options.h"
 
-/* Whether a name means this host, whatever the case; where one of the two is without its domain, by what is
- * before the first dot. */
-int nd_host_is_called(const char *host, const char *name);
-
-/* Whether --noise-nodes means a node; `has_rank_0`: rank 0 runs on it. */
-int nd_nodes_hold(const struct nd_nodes *nodes, const char *host, int has_rank_0);
-
-/* Whether every name in the list means a node of this launch; rank 0 says what is wrong. Collective. 0, or -1
- * (the same on all ranks). */
-int nd_nodes_check(const struct nd_nodes *nodes, const struct nd_team *team, const char *host);
-
-/* Where in its period a node's noise begins, 0..1. `own`, `common`: drawn for this node, and for all. It is
- * number `index` of n. */
-double nd_noise_phase(enum nd_phase phase, double own, double common, int index, int n);
-
 /* What the pilot found for one operation and size; equal on all ranks. */
 struct nd_cell {
     int64_t n_operations; /* in each half */
@@ -32,12 +17,6 @@ struct nd_cell {
     int64_t slot_ns;    /* synchronised starts: what was found; 0 otherwise */
     int64_t work_steps; /* of nd_work in every operation or start; 0: none */
 };
-
-/* Collective. 0, -1 when a rank received wrong data (on all ranks). `cell`: each rank's own; rank 0's must be
- * taken by all. */
-int nd_pilot_run(const struct nd_team *team, struct nd_together *together, const struct nd_options *o,
-                 int config, struct nd_op_state *state, const struct nl_ticks *ticks, struct nl_hist *scratch,
-                 struct nd_starter *starter, struct nd_start_plan *plan, struct nd_cell *cell);
 
 /* Planned looks at a run under way: is every cell decided, so that it may end? Rank 0 only. */
 
@@ -68,14 +47,3 @@ struct nd_look {
 };
 
 struct nd_sequential;
-
-/* Fills in the interval mean -+ t(nominal_p, n - 1) sd / sqrt(n), which holds at all looks together
- * (Jennison, Turnbull 1989), and the decision against the margin; of log ratios. */
-void nd_sequential_decide(struct nd_look_cell *cell, double nominal_p, double margin_percent);
-
-struct nd_sequential *nd_sequential_open(const struct nd_options *o);
-void nd_sequential_half(struct nd_sequential *s, const struct nd_half *h);
-
-/* Takes look number `look` (from 0). The result holds until the next look. */
-const struct nd_look *nd_sequential_look(struct nd_sequential *s, int look);
-void nd_sequential_close(struct nd_sequential *s);

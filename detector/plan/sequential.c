@@ -1,4 +1,7 @@
+#include "detector/plan/sequential.h"
 #include "detector/plan/plan.h"
+#include "detector/design/spending.h"
+#include "detector/halves/pairs.h"
 
 struct nd_sequential {
     const struct nd_options *options;

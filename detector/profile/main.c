@@ -10,6 +10,7 @@
 #include "common/sys/nl_whole.h"
 #include "detector/profile/tables.h"
 #include "detector/profile/profile_file.h"
+#include "common/sys/nl_spawn.h"
 
 enum { ADDED_WORDS = 8 };
 #define VERSION_NS INT64_C(60000000000)  /* for the answer to --version */

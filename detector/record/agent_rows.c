@@ -1,3 +1,4 @@
+#include "detector/record/agent_rows.h"
 #include "detector/record/record.h"
 
 #include "common/contract/agent.h"

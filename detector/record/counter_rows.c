@@ -1,3 +1,4 @@
+#include "detector/record/counter_rows.h"
 #include "detector/record/record.h"
 
 #include "common/contract/counters.h"

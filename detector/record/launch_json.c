@@ -5,6 +5,7 @@
 #include "common/base/nl_json.h"
 #include "common/base/nl_options.h"
 #include "common/base/version.h"
+#include "common/sys/nl_account_json.h"
 
 /* A delivered level further than this from the requested one is said aloud, percent of the level. */
 static const double tolerance_percent = 5;

@@ -1,3 +1,4 @@
+#include "detector/record/markers.h"
 #include "detector/record/record.h"
 
 #include <dlfcn.h>

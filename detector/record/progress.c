@@ -1,3 +1,4 @@
+#include "detector/record/progress.h"
 #include "detector/record/record.h"
 #include "common/base/nl_progress.h"
 

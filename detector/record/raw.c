@@ -1,3 +1,4 @@
+#include "detector/record/raw.h"
 #include "detector/record/record.h"
 #include "common/base/nl_usual.h"
 

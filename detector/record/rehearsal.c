@@ -1,3 +1,4 @@
+#include "detector/record/rehearsal.h"
 #include "detector/record/launch_json.h"
 #include "detector/record/record.h"
 

@@ -10,6 +10,7 @@
 #include "detector/ops/algorithms.h"
 #include "detector/ops/ops.h"
 #include "detector/rules/algorithm_watch.h"
+#include "detector/ops/per_call.h"
 
 enum { PATIENCE_S = 60, MOST_RANKS = 1 << 30 };
 

@@ -4,6 +4,9 @@
 #include "detector/record/record.h"
 #include "detector/measure/starts.h"
 #include "detector/ops/ops.h"
+#include "detector/measure/start_sum.h"
+#include "detector/ops/work.h"
+#include "detector/record/raw.h"
 
 #define GUARD_NS INT64_C(2000000000) /* a wait that is longer, by another clock, means that a clock jumped   \
                                       */

@@ -1,3 +1,4 @@
+#include "detector/treatment/burst_log.h"
 #include "detector/treatment/treatment.h"
 #include "common/page/nl_control.h"
 

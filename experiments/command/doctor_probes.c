@@ -9,6 +9,7 @@
 #include "detector/nodes/quiet.h"
 #include "noisegen/recorder/recorder.h"
 #include "common/sys/nl_whole.h"
+#include "experiments/command/run_command.h"
 
 enum { LAUNCH_S = 60, R_S = 60, SLURM_S = 10, LOOK_S = 1, TEXT_BYTES = 4096 };
 

@@ -1,4 +1,5 @@
 /* Runs a command and takes in what it prints. */
+#include "experiments/command/run_command.h"
 #include "experiments/command/doctor.h"
 
 enum { TIME_IS_UP = 124, NOT_STARTED = 127 };

@@ -7,6 +7,7 @@
 #include "common/base/nl_secret.h"
 #include "common/sys/nl_guard.h"
 #include "common/sys/nl_whole.h"
+#include "experiments/command/run_command.h"
 
 /* Processes of a launch that a script has started: they end with the script, and a script can wait for them
  * all. */

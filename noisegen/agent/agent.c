@@ -1,4 +1,6 @@
 #include "noisegen/agent/agent.h"
+#include "noisegen/agent/cpu.h"
+#include "noisegen/agent/figures.h"
 
 void na_warn(struct na_agent *a, const char *format, ...) {
     char text[NA_REASON_BYTES];

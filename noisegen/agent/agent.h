@@ -40,21 +40,6 @@ struct na_cpu_source {
 
 extern const struct na_cpu_source *const na_cpu_sources[]; /* best first; ends with NULL */
 
-/* Opens the best source for these processes, which should stand still or have just been started, so that no
- * thread is missed. starts_processes: whether the agent is known to start short-lived ones; 0: a source that
- * adds cost is not taken. */
-void na_cpu_open(struct na_cpu *c, const struct na_set *set, int starts_processes);
-void na_cpu_close(struct na_cpu *c);
-
-/* Before the calling thread starts the process, so that nothing of it is missed. 0, -1: na_cpu_open
- * afterwards. */
-int na_cpu_open_child(struct na_cpu *c);
-
-void na_cpu_begin(struct na_cpu *c, const struct na_set *set);
-
-/* What was counted since the begin; -1 unknown. */
-void na_cpu_end(struct na_cpu *c, const struct na_set *set, int64_t counts[NA_CPU_COUNTS]);
-
 /* ---- freeze.c: freezing the processes of an agent and thawing them again: a table of freezers, of which the
  * first that the machine allows is used. What is frozen stands in the undo record before it is frozen ---- */
 
@@ -84,15 +69,6 @@ struct na_freezer {
 };
 
 extern const struct na_freezer *const na_freezers[]; /* best first; ends with NULL */
-
-/* Chooses the freezer: moves the processes into a cgroup of ours where that is the way. With is_trial: only
- * tries. Refuses processes that stand still already. All: 0, -1 with a line in `reason`. */
-int na_freeze_prepare(struct na_freeze *f, int is_trial, char *reason, int reason_size);
-int na_freeze_freeze(struct na_freeze *f, char *reason, int reason_size);
-int na_freeze_thaw(struct na_freeze *f, char *reason, int reason_size);
-
-/* The agent's processes now, into f->set: pruned, and with those that came meanwhile. */
-void na_freeze_members(struct na_freeze *f);
 
 /* ---- watch.c: one thread, asleep in poll(): does the owner live, what does the agent write, is the record
  * of switches half full ---- */
@@ -166,12 +142,6 @@ struct na_figures {
     struct na_moment begin, end;
     int starts_processes; /* processes of it began or ended in some half so far */
 };
-
-/* Reads about four small files per thread, some 20 us each. Threads and processes that began and ended in
- * between are not seen; what is unknown is -1 in the account. */
-void na_figures_begin(struct na_figures *f, const struct na_set *set);
-void na_figures_end(struct na_figures *f, const struct na_set *set, struct nl_agent_account *account);
-void na_figures_free(struct na_figures *f);
 
 /* ---- the agent ---- */
 

@@ -1,3 +1,4 @@
+#include "noisegen/agent/cpu.h"
 #include "noisegen/agent/agent.h"
 
 #include <linux/perf_event.h>

@@ -1,3 +1,4 @@
+#include "noisegen/agent/figures.h"
 #include "noisegen/agent/agent.h"
 
 /* The number behind `key` in a text of "key: value" lines; -1 without it. */

@@ -1,3 +1,4 @@
+#include "noisegen/agent/freeze.h"
 #include "noisegen/agent/agent.h"
 
 #include <pwd.h>

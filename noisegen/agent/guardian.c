@@ -1,3 +1,4 @@
+#include "noisegen/agent/guardian.h"
 #include "noisegen/agent/session.h"
 #include "common/sys/nl_cgroup.h"
 

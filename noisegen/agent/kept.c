@@ -1,4 +1,5 @@
 /* Values of files and CPUs of tasks: read, written, read back, given back. */
+#include "noisegen/agent/kept.h"
 #include "noisegen/agent/spawn.h"
 #include "noisegen/agent/undo.h"
 

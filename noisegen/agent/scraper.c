@@ -1,3 +1,4 @@
+#include "noisegen/agent/scraper.h"
 #include "noisegen/agent/session.h"
 #include "common/sys/nl_futex.h"
 

@@ -2,6 +2,9 @@
 #include "common/base/nl_json.h"
 #include "common/sys/nl_futex.h"
 #include "common/sys/nl_place.h"
+#include "noisegen/agent/guardian.h"
+#include "noisegen/agent/scraper.h"
+#include "noisegen/agent/who.h"
 
 #define WRITE_EVERY_NS INT64_C(30000000000)
 #define LOOK_NS INT64_C(200000000) /* how often we look whether the owner lives when nobody would wake us */

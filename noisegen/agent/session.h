@@ -20,17 +20,6 @@ struct na_who {
     int64_t written_ns; /* when the table of tasks was written last */
 };
 
-/* Opens it for the ranks on the page; the caller holds the lock. 0, -1: refused, the message was said. */
-int na_who_open(struct na_who *w, const struct na_options *options, const struct nl_agent *page);
-void na_who_close(struct na_who *w);
-
-void na_who_mark(struct na_who *w, pid_t pid, enum nr_group group);
-void na_who_begin(struct na_who *w, int arm);
-void na_who_end(struct na_who *w, struct nl_agent_account *account);
-
-/* Writes tasks.HOST.csv (by rename), and with `all` bursts.HOST.trace. 0, -1 with a line in `reason`. */
-int na_who_write(struct na_who *w, int all, char *reason, int size);
-
 /* ---- scraper.c: runs a command once per period while it is on, on CPUs of its own, from a thread of its own
  * ---- */
 
@@ -49,24 +38,9 @@ struct na_scraper {
     _Atomic int64_t n_scrapes, n_failed, n_skipped; /* skipped: the one before had not ended */
 };
 
-/* Starts the thread, asleep. 0, -1. */
-int na_scraper_open(struct na_scraper *s);
-
-/* From now on: at once, and then once per period. With until_success: 0 when a scrape has succeeded, -1 with
- * a line in `reason`. */
-int na_scraper_start(struct na_scraper *s, int until_success, int64_t timeout_ns,
-                     const _Atomic uint32_t *stop, char *reason, int size);
-
-/* Ends it, and the scrape under way. */
-void na_scraper_stop(struct na_scraper *s);
-void na_scraper_close(struct na_scraper *s);
-
 /* ---- guardian.c: undoes what stands in the undo record when the companion is killed, say. As root it is
  * outside of the job's cgroups, too, so that what ends those does not end it. Where not all could be undone
  * it is left to it (nl_guard_leave): it tries again for some minutes ---- */
-
-/* Forks it. 0, -1 with errno. */
-int na_guardian_start(struct nl_guard *guardian, struct na_undo *undo);
 
 struct na_session {
     const struct na_options *options;

@@ -1,4 +1,5 @@
 #include "noisegen/agent/setting.h"
+#include "noisegen/agent/kept.h"
 
 #include <fnmatch.h>
 #include <glob.h>

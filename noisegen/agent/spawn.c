@@ -1,4 +1,5 @@
 #include "noisegen/agent/spawn.h"
+#include "common/sys/nl_spawn.h"
 
 #include "common/base/nl_words.h"
 #include "common/sys/nl_stat.h"

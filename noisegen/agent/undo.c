@@ -1,4 +1,5 @@
 #include "noisegen/agent/undo.h"
+#include "noisegen/agent/kept.h"
 
 #include "noisegen/agent/spawn.h"
 

@@ -1,6 +1,7 @@
 /* A command: started, and ended with all its children, or frozen with them. We are the reaper of what it
  * leaves behind, so a daemon stays in sight. */
 #include "noisegen/agent/agent.h"
+#include "noisegen/agent/cpu.h"
 
 /* A command that cannot work ends within this time: a wrong option, a port in use. Agents that need longer
  * are found out at the half's begin. */

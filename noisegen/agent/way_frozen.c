@@ -2,6 +2,8 @@
  * of systemd. */
 #include "noisegen/agent/agent.h"
 #include "common/sys/nl_cgroup.h"
+#include "noisegen/agent/cpu.h"
+#include "noisegen/agent/freeze.h"
 
 static int check(struct na_agent *a, char *reason, int size) {
     struct nl_stat s;

@@ -1,3 +1,4 @@
+#include "noisegen/agent/who.h"
 #include "noisegen/agent/session.h"
 #include "common/sys/nl_whole.h"
 

@@ -1,6 +1,7 @@
 #include "noisegen/kinds/kinds.h"
 #include "common/sys/nl_stat.h"
 #include "common/trace/nl_kinds.h"
+#include "common/sys/nl_memory.h"
 
 #define DECLARED(name, keeps_duration) extern const struct ng_kind ng_kind_##name;
 #define ROW(name, keeps_duration)      &ng_kind_##name,

@@ -1,3 +1,4 @@
+#include "noisegen/recorder/activity.h"
 #include "noisegen/recorder/summary.h"
 
 #define DEFAULT_GAP_NS INT64_C(100000) /* where nothing repeats */

@@ -1,5 +1,6 @@
 /* noiselab-record: what an agent does to CPUs, as a trace. Wiring only. */
 #include "noisegen/recorder/recorder_options.h"
+#include "noisegen/recorder/recorder_session.h"
 
 int main(int argc, char **argv) {
     static struct nr_options options; /* its lists are too long for the stack */

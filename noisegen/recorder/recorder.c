@@ -1,5 +1,6 @@
 #include "noisegen/recorder/recorder.h"
 #include "noisegen/recorder/source.h"
+#include "noisegen/recorder/sources.h"
 
 enum { DEFAULT_RING_BYTES = 8 << 20 };
 

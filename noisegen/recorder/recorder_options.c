@@ -2,6 +2,7 @@
 #include "common/base/nl_options.h"
 #include "common/base/nl_units.h"
 #include "noisegen/recorder/source.h"
+#include "noisegen/recorder/sources.h"
 
 /* ---- setters: each returns NULL or what it would have liked ---- */
 

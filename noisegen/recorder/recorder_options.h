@@ -25,6 +25,3 @@ struct nr_options {
 
 /* @return 1: go on; 0: the work is done (a list, the help); -1 after a message. */
 int nr_options_parse(int argc, char **argv, struct nr_options *options);
-
-/* One recording, from the options to the trace. Returns the exit status. */
-int nr_session(const struct nr_options *options);

@@ -1,4 +1,6 @@
+#include "noisegen/recorder/recorder_session.h"
 #include "noisegen/recorder/recorder_options.h"
+#include "common/sys/nl_spawn.h"
 
 #include "common/sys/nl_account.h"
 #include "common/sys/nl_guard.h"

@@ -26,8 +26,6 @@ struct nr_source {
 extern const struct nr_source nr_source_cpu, nr_source_thread, nr_source_schedstat, nr_source_proc;
 extern const struct nr_source *const nr_sources[]; /* ends with NULL */
 
-const struct nr_source *nr_source_find(const char *name);
-
 struct nr_recorder {
     struct nr_config config; /* its arrays only while it is opened */
     const struct nr_source *source;
@@ -62,7 +60,3 @@ void nr_take_burst(struct nr_recorder *r, struct nr_burst burst);
 
 /* A burst of a task by its number, with its name and group as they are now. */
 void nr_take_task_burst(struct nr_recorder *r, int64_t start_ns, int64_t end_ns, int cpu, uint32_t tid);
-
-/* Opens the best source, or the one named; the reason for not having a better one goes to r->reason. @return
- * 0, -1. */
-int nr_source_choose(struct nr_recorder *r, const char *name);

@@ -1,4 +1,5 @@
 /* The table of sources, best first. Which one is possible is tried, not guessed. */
+#include "noisegen/recorder/sources.h"
 #include "noisegen/recorder/source.h"
 
 const struct nr_source *const nr_sources[] = {&nr_source_cpu, &nr_source_thread, &nr_source_schedstat,

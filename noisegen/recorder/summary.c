@@ -4,6 +4,9 @@
 #include "common/base/nl_units.h"
 #include "common/base/nl_words.h"
 #include "noisegen/recorder/source.h"
+#include "common/sys/nl_account_json.h"
+#include "noisegen/recorder/activity.h"
+#include "noisegen/recorder/takers.h"
 
 /* What a row of tasks.HOST.csv says of times, ns; -1: not known. */
 struct nr_task_times {

@@ -31,11 +31,6 @@ struct nr_taker {
     struct { int cpu; int64_t busy_ns; } on[NR_TAKER_CPUS]; /* ... its time on each */
 };
 
-/* Fills at most `most` takers, those with the most time first, by bursts sorted by start, or by the account
- * of CPU time where there are none. Their number, -1 without memory. */
-int nr_takers(const struct nr_recorder *recorder, const struct nr_burst *bursts, size_t n,
-              struct nr_taker *takers, int most);
-
 /* From single bursts to activities. An agent's threads switch among themselves and sleep for moments, so one
  * activity (a sample taken, a scrape answered) leaves many bursts; what repeats with a period, and what a
  * replay needs, are the activities. */
@@ -50,11 +45,6 @@ struct nr_activity {
     uint32_t name; /* of its longest burst */
 };
 
-/* Joins bursts, sorted by start, that are at most gap_ns apart; by_cpu: each CPU for itself. activities: room
- * for n; sorted by start. Their number. */
-size_t nr_activities(const struct nr_burst *bursts, size_t n, int64_t gap_ns, int by_cpu,
-                     struct nr_activity *activities);
-
 /* What repeats. */
 struct nr_rhythm {
     int64_t gap_ns;    /* bursts closer than this belong to one activity */
@@ -62,10 +52,6 @@ struct nr_rhythm {
     double regularity; /* 0 to 1 */
     double period_error_ns; /* half of the period's 99 % interval */
 };
-
-/* Finds gap (gap_ns 0) and period together (docs/methods.md, Recording who ran). bursts: sorted by start. 0,
- * -1 without memory. */
-int nr_rhythm(const struct nr_burst *bursts, size_t n, int64_t gap_ns, struct nr_rhythm *rhythm);
 
 enum { NR_BLOCKS = 16 /* of a recording: how the time on CPUs scatters */ };
 

@@ -1,6 +1,8 @@
+#include "noisegen/recorder/takers.h"
 #include "common/sys/nl_cgroup.h"
 #include "noisegen/recorder/source.h"
 #include "noisegen/recorder/summary.h"
+#include "noisegen/recorder/activity.h"
 
 enum {
     MOST_IN_RHYTHM = 1 << 16 /* bursts of a task in which a period is looked for */,

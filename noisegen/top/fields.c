@@ -1,5 +1,7 @@
 /* Every field of the model, once: its name, its unit, where it is printed, and how it looks. */
+#include "noisegen/top/fields.h"
 #include "noisegen/top/top.h"
+#include "noisegen/top/scale.h"
 
 #define AT(member) offsetof(ROW, member)
 

@@ -1,8 +1,10 @@
 /* The file for the textfile collector of node_exporter: Prometheus' text format, and OpenMetrics as well
  * (gauges only, whose names are the same in both). How many series there are is bounded: twenty tasks, by
  * name; all others are one. */
+#include "noisegen/top/metrics.h"
 #include "common/sys/nl_whole.h"
 #include "noisegen/top/print.h"
+#include "noisegen/top/fields.h"
 
 enum { MOST_TASKS = 20 };
 

@@ -1,4 +1,5 @@
 /* The period of a few bursts. */
+#include "noisegen/top/period.h"
 #include "noisegen/top/top.h"
 
 enum { FEWEST = 4 /* bursts */, MOST = NT_LAST_BURSTS };

@@ -3,6 +3,7 @@
 #include "common/base/nl_json.h"
 #include "common/base/nl_units.h"
 #include "common/base/version.h"
+#include "noisegen/top/fields.h"
 
 enum { BATCH_COLUMNS = 130, MOST_PERCENT = 9950 /* a CPU that others have nearly always */ };
 

@@ -11,11 +11,9 @@ int nt_heads(const struct nt_sample *sample, char heads[NT_HEADS][NT_HEAD_BYTES]
 /* One row of a table as wide as `columns` allows, without its end; row NULL: its titles. */
 void nt_line(const struct nt_field *fields, const void *row, int columns, char *line, size_t size);
 
-/* Lines; one line of JSON; the file of metrics (whole, or the old one stays). The watch breathes meanwhile.
- * @return 0, -1 with errno. */
+/* Lines; one line of JSON. The watch breathes meanwhile. @return 0, -1 with errno. */
 int nt_print_batch(FILE *file, const struct nt_sample *sample, struct nt_watch *watch);
 int nt_print_json(FILE *file, const struct nt_sample *sample, struct nt_watch *watch);
-int nt_write_metrics(const char *path, const struct nt_sample *sample, struct nt_watch *watch);
 
 /* ---- the full screen ---- */
 
@@ -25,21 +23,3 @@ struct nt_screen;
 
 /* Whether this program was built with ncurses. */
 extern const int nt_has_screen;
-
-/* NULL where this terminal cannot: why says why. */
-struct nt_screen *nt_screen_open(char *why, size_t size);
-void nt_screen_close(struct nt_screen *screen);
-
-/* Rows of tasks that there is room for. */
-int nt_screen_rows(const struct nt_screen *screen, int n_cpus);
-
-/* Draws the sample (NULL: the one before, again), unless the screen is paused; bursts of the task that is
- * looked at come from the watch. */
-void nt_screen_draw(struct nt_screen *screen, const struct nt_sample *sample, struct nt_watch *watch,
-                    enum nt_sort sort);
-
-/* Takes the keys that were pressed. With NT_OTHER_CPUS `cpus` holds the list that was typed, "" for all. */
-enum nt_screen_wish nt_screen_keys(struct nt_screen *screen, char *cpus, size_t size);
-
-/* A line at the bottom until the next key. */
-void nt_screen_say(struct nt_screen *screen, const char *text);

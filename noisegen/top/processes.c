@@ -1,6 +1,7 @@
 /* Which processes there are, whose they are, and who started them. */
 #include <pwd.h>
 
+#include "noisegen/top/processes.h"
 #include "common/sys/nl_cgroup.h"
 #include "noisegen/top/watch.h"
 

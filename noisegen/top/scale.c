@@ -1,4 +1,5 @@
 /* What the interruptions of the last minute cost many nodes: the record of them, and its walk in portions. */
+#include "noisegen/top/scale.h"
 #include "noisegen/top/watch.h"
 
 enum { PORTION = 100 /* visits, some 20 us */, FEWEST_STEPS = 5, MOST_VISITS = 20000 };

@@ -1,6 +1,9 @@
 /* The full screen, by ncurses: no colours, only bold and reverse, so that it is the same on every terminal.
  * Built without ncurses there is none, which nt_has_screen says. */
+#include "noisegen/top/screen.h"
 #include "noisegen/top/print.h"
+#include "noisegen/top/fields.h"
+#include "noisegen/top/processes.h"
 
 #ifdef NOISELAB_NCURSES
 

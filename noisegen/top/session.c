@@ -3,6 +3,8 @@
 #include "common/sys/nl_whole.h"
 #include "noisegen/top/print.h"
 #include "noisegen/top/top_options.h"
+#include "noisegen/top/screen.h"
+#include "noisegen/top/metrics.h"
 
 #ifdef __GLIBC__
 #include <malloc.h>

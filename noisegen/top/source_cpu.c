@@ -1,5 +1,7 @@
 /* Source cpu: the kernel's record of every context switch of a CPU. */
 #include "noisegen/top/watch.h"
+#include "noisegen/top/processes.h"
+#include "noisegen/top/tell.h"
 
 enum {
     RING_BYTES = 512 << 10,

@@ -3,6 +3,8 @@
  * looked at in turn: what such a thread had since then is of the interval in which it is found. */
 #include "common/sys/nl_whole.h"
 #include "noisegen/top/watch.h"
+#include "noisegen/top/processes.h"
+#include "noisegen/top/tell.h"
 
 enum {
     LOOKS = 3000 /* of quiet threads in one interval, some 4 us each */,

@@ -1,6 +1,10 @@
 /* From what ran in an interval to its sample. */
+#include "noisegen/top/tell.h"
 #include "common/sys/nl_whole.h"
 #include "noisegen/top/watch.h"
+#include "noisegen/top/period.h"
+#include "noisegen/top/processes.h"
+#include "noisegen/top/scale.h"
 
 enum {
     PORTION = 2048 /* stretches, some 40 us */,

@@ -106,12 +106,6 @@ struct nt_field {
 extern const struct nt_field nt_cpu_fields[], nt_task_fields[], nt_own_fields[],
     nt_scale_fields[]; /* end with a row without a key */
 
-/* For people: "1.02ms", "0.31", "-" where it is not known. Returns text. */
-const char *nt_format(const struct nt_field *field, const void *row, char *text, size_t size);
-
-/* A number in the base unit (seconds, ratios); NAN: not known, or text. */
-double nt_base_value(const struct nt_field *field, const void *row);
-
 /* ---- the watch ---- */
 
 enum nt_sort { NT_BY_SHARE, NT_BY_BURSTS, NT_BY_LENGTH, NT_BY_LONGEST, NT_BY_PID, NT_N_SORTS };
@@ -160,11 +154,6 @@ struct nt_burst {
     int64_t start_ns, length_ns;
 };
 
-/* The last bursts of a row's process, the oldest first; *now_ns is the end of the sample's interval. Their
- * number. */
-int nt_last_bursts(const struct nt_watch *watch, int32_t process, int64_t pid,
-                   struct nt_burst bursts[NT_LAST_BURSTS], int64_t *now_ns);
-
 /* The names of the sources, and what they are. */
 struct nt_source_words {
     const char *name, *what;
@@ -181,7 +170,3 @@ void nt_breathe_before(struct nt_watch *watch, int64_t work_ns);
 /* Before and after every other sleep of this thread, so that the longest burst is known. */
 void nt_sleep_begins(struct nt_watch *watch);
 void nt_sleep_ends(struct nt_watch *watch);
-
-/* The period of bursts by their starts, rising: what most of the time between them is a multiple of; bursts
- * that come closely together are one. 0: none. */
-int64_t nt_period(const int64_t *starts_ns, int n);

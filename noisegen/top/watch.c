@@ -1,5 +1,8 @@
 /* A watch, from its opening to its end. */
 #include "noisegen/top/watch.h"
+#include "noisegen/top/processes.h"
+#include "noisegen/top/scale.h"
+#include "noisegen/top/tell.h"
 
 enum { BREATH_NS = 1000000, PORTION_TASKS = 512 /* some 50 us */ };
 

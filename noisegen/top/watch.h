@@ -156,67 +156,6 @@ struct nt_watch {
 
 /* ---- processes.c ---- */
 
-int nt_processes_open(struct nt_watch *w);
-void nt_processes_close(struct nt_watch *w);
-
-/* The process of that number, made where it is new; -1 without room. */
-int32_t nt_process(struct nt_watch *w, pid_t pid);
-
-/* A thread; NULL without memory, or of a number out of range. */
-struct nt_thread *nt_thread(struct nt_watch *w, uint32_t tid);
-
-/* Somebody was born, has a new name, has ended. */
-void nt_born(struct nt_watch *w, pid_t pid, pid_t parent);
-void nt_renamed(struct nt_watch *w, pid_t pid, const char *name);
-void nt_ended(struct nt_watch *w, pid_t pid, pid_t parent);
-
-/* Looks for the name and parent of one; its user and unit. Some 10 us each, once. */
-void nt_find_name(struct nt_watch *w, int32_t process);
-void nt_find_place(struct nt_watch *w, int32_t process);
-const char *nt_user_name(struct nt_watch *w, uid_t uid);
-
-/* Marks the program's processes and their children, where they are named. 0, -1 after a message. */
-int nt_find_program(struct nt_watch *w);
-
-/* A process that is in `active` now. */
-void nt_is_active(struct nt_watch *w, int32_t process);
-
-/* Of processes that have ended the time goes to who started them; what has been told is forgotten. */
-void nt_fold_ended(struct nt_watch *w);
-void nt_forget_ended(struct nt_watch *w);
-
-/* A burst is over. */
-void nt_count_burst(struct nt_watch *w, int32_t process, int64_t start_ns, int64_t length_ns);
-
 /* ---- tell.c ---- */
 
-/* A process ran on a CPU. */
-void nt_ran(struct nt_watch *w, int32_t process, int cpu, int64_t start_ns, int64_t end_ns);
-
-/* Children of it that have ended ran, at some time of this interval; they do not make it the program. */
-void nt_children_ran(struct nt_watch *w, int32_t process, int cpu, int64_t length_ns);
-
-/* Makes the sample of the interval from begin_ns to end_ns. */
-void nt_tell(struct nt_watch *w, const struct nt_wish *wish);
-
-/* Reads /proc/stat, where it is time. */
-void nt_read_stat(struct nt_watch *w);
-
-/* Adds up the stretches that there are so far, and forgets them; who is of the program must be known. */
-void nt_settle(struct nt_watch *w);
-
 /* ---- scale.c ---- */
-
-int nt_train_open(struct nt_watch *w);
-void nt_train_close(struct nt_watch *w);
-
-/* The record, and what was walked of it, begins anew. */
-void nt_train_reset(struct nt_watch *w);
-
-void nt_train_add(struct nt_watch *w, int cpu, int64_t start_ns, int64_t end_ns);
-
-/* At the end of an interval: what the CPUs lost in it goes to the slots; old events go. */
-void nt_train_turn(struct nt_watch *w);
-
-/* Walks on, where it is time. */
-void nt_scale(struct nt_watch *w, int64_t n_visits, struct nt_scale *scale);

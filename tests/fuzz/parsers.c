@@ -14,6 +14,8 @@
 #include "common/base/nl_units.h"
 #include "common/base/nl_words.h"
 #include "common/trace/nl_trace.h"
+#include "detector/measure/arrival.h"
+#include "detector/nodes/switches.h"
 
 enum { MOST_BYTES = 1 << 16 };
 

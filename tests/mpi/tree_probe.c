@@ -5,6 +5,7 @@
 
 #include "common/base/nl_usual.h"
 #include "detector/nodes/team.h"
+#include "detector/nodes/tree.h"
 
 enum { MOST_BYTES = ND_TREE_BLOCK_BYTES + 1000 };
 

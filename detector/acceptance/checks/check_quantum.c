@@ -1,5 +1,6 @@
 #include "detector/acceptance/scanning.h"
 #include "detector/ops/ops.h"
+#include "detector/ops/work.h"
 
 #define QUANTUM_NS 100000. /* about so long is the work of a quantum on an undisturbed CPU of rank 0's node  \
                             */

@@ -1,6 +1,7 @@
 /* Certificate: whether what was asked for was delivered. */
 #include "noisegen/worker.h"
 #include "tests/unit/unit.h"
+#include "noisegen/certificate.h"
 
 /* Under a detector, at one level: ns asked for, delivered, and still owed, at a tolerance of 5 %. A wake-up
  * costs 20 us as long as none was seen. */

@@ -4,6 +4,7 @@
 
 #include "noisegen/worker.h"
 #include "tests/unit/unit.h"
+#include "noisegen/control.h"
 
 #define MS      INT64_C(1000000)
 #define LONG_NS INT64_C(20000000000) /* only a broken test waits so long */

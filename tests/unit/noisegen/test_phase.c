@@ -2,6 +2,7 @@
  * nodes are asked at once here. */
 #include "noisegen/gen_options.h"
 #include "tests/unit/unit.h"
+#include "noisegen/phase.h"
 
 #define MS     INT64_C(1000000)
 #define SECOND INT64_C(1000000000)

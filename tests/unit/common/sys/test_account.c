@@ -4,6 +4,7 @@
 
 #include "common/sys/nl_account.h"
 #include "tests/unit/files.h"
+#include "common/sys/nl_account_json.h"
 
 #define MS   INT64_C(1000000)
 #define TICK (10 * MS)

@@ -2,6 +2,7 @@
 #include "common/sys/nl_cgroup.h"
 #include "common/sys/nl_stat.h"
 #include "tests/unit/unit.h"
+#include "common/sys/nl_memory.h"
 
 enum { LIMIT_MIB = 64 };
 

@@ -5,6 +5,7 @@
 #include "detector/plan/plan.h"
 #include "detector/nodes/provenance.h"
 #include "tests/unit/unit.h"
+#include "detector/plan/noise_nodes.h"
 
 enum { N_RANKS = 13 };
 

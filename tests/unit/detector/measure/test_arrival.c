@@ -1,5 +1,6 @@
 #include "detector/measure/starts.h"
 #include "tests/unit/files.h"
+#include "detector/measure/arrival.h"
 
 static double delays[ND_ARRIVAL_CYCLE];
 static char reason[512];

@@ -2,6 +2,7 @@
 #include "detector/measure/starts.h"
 #include "common/base/nl_rng.h"
 #include "tests/unit/unit.h"
+#include "detector/measure/start_sum.h"
 
 TEST(of_equal_times_the_lower_rank_counts_and_one_rank_costs_nobody) {
     struct nd_start_sum a = nd_start_sum_of(3, 10, 20, 0, 100), b = nd_start_sum_of(1, 10, 20, 0, 100);

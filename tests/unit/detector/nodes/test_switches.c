@@ -1,6 +1,7 @@
 /* The switches above a node, from what Slurm puts into the environment of a task. */
 #include "detector/nodes/provenance.h"
 #include "tests/unit/unit.h"
+#include "detector/nodes/switches.h"
 
 static const char two[] = "switch.switch.node";
 

@@ -1,5 +1,6 @@
 #include "detector/ops/ops.h"
 #include "tests/unit/unit.h"
+#include "detector/ops/work.h"
 
 static int64_t time_of(int64_t n_steps) {
     int64_t start = nl_now_ns(CLOCK_MONOTONIC_RAW);

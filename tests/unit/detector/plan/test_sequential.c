@@ -1,6 +1,8 @@
 #include "common/base/nl_rng.h"
 #include "detector/plan/plan.h"
 #include "tests/unit/unit.h"
+#include "detector/design/spending.h"
+#include "detector/plan/sequential.h"
 
 static void assert_about(double value, double wanted, double share) {
     assert_near(value, wanted, share * fabs(wanted));

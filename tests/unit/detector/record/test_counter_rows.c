@@ -1,6 +1,7 @@
 /* counters.HOST.csv: each counter of the kernel has a column. */
 #include "detector/record/record.h"
 #include "tests/unit/files.h"
+#include "detector/record/counter_rows.h"
 
 /* The line number `n` of the file, from 0, without its end; to be freed. */
 static char *line_of(const char *path, int n) {

@@ -2,6 +2,7 @@
  * it. */
 #include "detector/record/record.h"
 #include "tests/unit/unit.h"
+#include "detector/record/markers.h"
 
 TEST(an_agent_without_a_name_has_that_of_its_program_unit_or_group) {
     static const struct {

@@ -6,6 +6,7 @@
 #include "noisegen/agent/session.h"
 #include "common/sys/nl_cgroup.h"
 #include "tests/unit/files.h"
+#include "noisegen/agent/kept.h"
 
 #define MS INT64_C(1000000)
 #define LONG_NS INT64_C(40000000000) /* only a broken test waits so long */

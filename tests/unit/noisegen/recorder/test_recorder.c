@@ -5,6 +5,8 @@
 #include "noisegen/recorder/source.h"
 #include "noisegen/recorder/summary.h"
 #include "tests/unit/unit.h"
+#include "noisegen/recorder/activity.h"
+#include "noisegen/recorder/takers.h"
 
 enum { MS = 1000000, MOST = 20000 };
 

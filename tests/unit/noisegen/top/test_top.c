@@ -2,6 +2,11 @@
 #include "noisegen/top/print.h"
 #include "noisegen/top/watch.h"
 #include "tests/unit/unit.h"
+#include "noisegen/top/fields.h"
+#include "noisegen/top/period.h"
+#include "noisegen/top/processes.h"
+#include "noisegen/top/scale.h"
+#include "noisegen/top/tell.h"
 
 #define US INT64_C(1000)
 #define MS INT64_C(1000000)

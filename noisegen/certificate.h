@@ -1,0 +1,18 @@
+/* What a load delivered, for people and as JSON. */
+#pragma once
+
+#include "noisegen/worker.h"
+
+/* Whether every load asked for was delivered within the tolerance: 1 yes, 0 no, -1 nothing was asked for. */
+int ng_certificate_ok(const struct ng_certificate *certificate);
+
+/* The sum of the workers' accounts. */
+struct ng_account ng_certificate_total(const struct ng_certificate *certificate);
+
+/* The certificate as JSON; `indent` 0: compact. To be freed by the caller; NULL without memory.
+ * @param size  what it has to fit into with its end: single threads are left off when they do not; 0: no
+ * limit. */
+char *ng_certificate_json(const struct ng_certificate *certificate, int indent, size_t size);
+
+/* The certificate as one line of text without its end of line into `buf`; returns buf. */
+const char *ng_certificate_line(const struct ng_certificate *certificate, char *buf, size_t size);

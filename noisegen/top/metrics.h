@@ -1,0 +1,7 @@
+/* The metrics of noiselab top. */
+#pragma once
+
+#include "noisegen/top/print.h"
+
+/* The file of them: whole, or the old one stays. The watch breathes meanwhile. @return 0, -1 with errno. */
+int nt_write_metrics(const char *path, const struct nt_sample *sample, struct nt_watch *watch);
