@@ -16,7 +16,8 @@ printf 'noiselab (%s-1) unstable; urgency=medium\n\n  * As in CHANGELOG.md.\n\n 
     "$(sed -n 's/^Maintainer: //p' debian/control)" \
     "$(date -R -r Makefile)" >debian/changelog
 {
-    printf 'Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\nUpstream-Name: noiselab\n\nFiles: *\n'
+    printf 'Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n'
+    printf 'Upstream-Name: noiselab\n\nFiles: *\n'
     sed -n 's/^Copyright (c)/Copyright:/p' LICENSE
     echo 'License: Expat'
     sed '1,/^Copyright/d' LICENSE | sed '1d; s/^$/./; s/^/ /'

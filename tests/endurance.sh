@@ -209,11 +209,13 @@ once() {
 # sum_up: what was found so far
 sum_up() {
     for name in "${!killed[@]}"; do printf '%-16s %4d killed\n' "$name" "${killed[$name]}"; done | sort
-    echo "endurance: ${n[kills]} kills, ${n[frozen]} left frozen or switched on, ${n[loads]} loads after a second (longest ${n[longest_ms]} ms)," \
-        "${n[left]} processes left, ${n[lost]} with rows lost, ${n[stuck]} not ended or not resumed; ${n[unmade]} campaigns could not be made"
+    echo "endurance: ${n[kills]} kills, ${n[frozen]} left frozen or switched on," \
+        "${n[loads]} loads after a second (longest ${n[longest_ms]} ms)," \
+        "${n[left]} processes left, ${n[lost]} with rows lost, ${n[stuck]} not ended or not resumed;" \
+        "${n[unmade]} campaigns could not be made"
+    about='make endurance KILLS=KILLS SEED=SEED: random kill -9 of running campaigns with agents,'
     [ "${n[kills]}" = 0 ] ||
-        evidence_row endurance \
-        'make endurance KILLS=KILLS SEED=SEED: random kill -9 of running campaigns with agents, and what was not given back' \
+        evidence_row endurance "$about and what was not given back" \
         seed,kills,frozen,loads,longest_ms,left,lost,stuck,unmade \
         "$SEED" "${n[kills]}" "${n[frozen]}" "${n[loads]}" "${n[longest_ms]}" "${n[left]}" "${n[lost]}" \
         "${n[stuck]}" "${n[unmade]}"

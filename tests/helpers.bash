@@ -125,7 +125,8 @@ dry_by() {
 a_quarter() {
     for file in "${@:2}"; do
         awk -F , -v OFS=, -v fast="$1" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } NR > 1 {
-            $at["wall_ns"] = $at["operations"] * ($at["operation"] ~ "=" fast ? 1000 : 4000) + int(NR % 7) } 1' "$file" \
+            $at["wall_ns"] = $at["operations"] * ($at["operation"] ~ "=" fast ? 1000 : 4000) + \
+                int(NR % 7) } 1' "$file" \
                 >"$BATS_TEST_TMPDIR/quarter" &&
             cp "$BATS_TEST_TMPDIR/quarter" "$file"
     done

@@ -13,7 +13,8 @@ began=$(date +%s)
 [ "$#" = 0 ] || shift
 mkdir -p docs/evidence
 [ -s "$rows" ] ||
-    printf '# make test-long: all suites at their full length\nsuite,passed,failed,skipped,seconds,version,date\n' >"$rows"
+    printf '%s\n' '# make test-long: all suites at their full length' \
+        suite,passed,failed,skipped,seconds,version,date >"$rows"
 NOISELAB_BUILD=$build tests/run.sh --list long | { [ "$#" = 0 ] && cat ||
     grep -xF "$(printf '%s\n' "$@")"; } >"$build/long-names" || exit 2
 awk -F , -v version="$version" \

@@ -87,7 +87,8 @@ linked() {
     local file wanted lost=''
     wanted=$(mpi_of "$folder/probe")
     grep -qF -- " $mpicc " "$folder/$1/flags" || lost=" flags ($(cut -c 1-60 "$folder/$1/flags"))"
-    for file in "$folder/$1"/{bin/noiselab-{detect,accept},lib/noiselab/libnoiselab-profile.so,libexec/noiselab/noiselab-rules,tests-mpi/*[!.]_probe}; do
+    for file in "$folder/$1"/{bin/noiselab-{detect,accept},lib/noiselab/libnoiselab-profile.so} \
+        "$folder/$1"/{libexec/noiselab/noiselab-rules,tests-mpi/*[!.]_probe}; do
         [ -x "$file" ] || continue
         [ "$(mpi_of "$file")" = "$wanted" ] && ! ldd -r "$file" 2>&1 | grep -q 'undefined symbol' ||
             lost+=" ${file#"$folder/"} ($(mpi_of "$file"))"
@@ -125,7 +126,8 @@ tests_of() {
 # library_version: what the mpirun that is tested says of itself, without commas
 library_version() {
     "$mpirun" --version 2>&1 |
-        sed -nE 's/.*(Open MPI\)?) ([0-9][0-9.]*).*/Open MPI \2/p; s/^ *Version: *([0-9][0-9.a-z]*).*/MPICH \1/p' | head -n 1
+        sed -nE 's/.*(Open MPI\)?) ([0-9][0-9.]*).*/Open MPI \2/p
+            s/^ *Version: *([0-9][0-9.a-z]*).*/MPICH \1/p' | head -n 1
 }
 
 # combination NUMBER NAME: one line of TAP

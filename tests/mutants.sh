@@ -16,7 +16,8 @@ git archive "$revision" | tar -x -C "$tree" || exit 2
 # an earlier revision's tests, run one suite at a time as they are today
 cp tests/suite.sh tests/environment.sh tests/suites "$tree/tests/"
 [ -s "$rows" ] ||
-    printf '# make mutants: small faults, and whether a test sees them\nfault,file,found,by,version,date\n' >"$rows"
+    printf '%s\n' '# make mutants: small faults, and whether a test sees them' \
+        fault,file,found,by,version,date >"$rows"
 
 # put FILE OLD NEW: what must stand there once
 put() { FILE_OLD=$2 FILE_NEW=$3 perl -0pi -e '

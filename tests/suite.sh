@@ -36,7 +36,8 @@ r_batch() {
           kept <- file.path(normalizePath(args[1]), gsub("/", "-", name))  # a test has another folder
           before <- proc.time()
           reporter <- TapReporter$new(file = paste0(kept, ".tap"))
-          tryCatch(test_file(sprintf("analysis/tests/testthat/%s.R", sub("r/", "", name)), package = "noiselab",
+          tryCatch(test_file(sprintf("analysis/tests/testthat/%s.R", sub("r/", "", name)),
+                             package = "noiselab",
                              reporter = reporter, load_package = "installed", stop_on_failure = FALSE,
                              load_helpers = FALSE,
                              env = new.env(parent = helpers)),

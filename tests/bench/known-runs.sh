@@ -27,7 +27,8 @@ cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/bench/launch.bash
 source tests/bench/launch.bash
 NOISELAB_EVIDENCE=${NOISELAB_EVIDENCE:-docs/evidence}
-noiselab=$NOISELAB_BIN/noiselab reference=$build/acceptance-reference seconds=60 runs=10 other='' campaign='' cluster='' \
+noiselab=$NOISELAB_BIN/noiselab reference=$build/acceptance-reference seconds=60 runs=10 other='' \
+    campaign='' cluster='' \
     cases=() crowd=()
 for word; do
     case $word in [1-9]*) runs=$word ;; *) cases+=("$word") ;; esac
@@ -181,7 +182,8 @@ for case in "${cases[@]}"; do
         ;;
     reference)
         # the one that is there stays until this one is whole
-        run "$noiselab" run acceptance --launches 5 --seconds $((seconds * 5 / 2))s --no-report --out "$work/new" ||
+        run "$noiselab" run acceptance --launches 5 --seconds $((seconds * 5 / 2))s --no-report --out \
+            "$work/new" ||
             stop "the reference did not end well: status $?"
         rm -rf "$reference" && cp -r "$work/new" "$reference" && rm -rf "$work/new" || exit 2
         continue

@@ -42,7 +42,8 @@ for channel in $channels; do
     read -r n alarms <<<"$(alarms "$work/p" "$channel")"
     [ "$n" -gt 0 ] || stop "no placebo launch has a verdict of $channel"
     figures=$(Rscript \
-        --vanilla -e "cat(qbinom(c(0.005, 0.995), $n, 0.01), signif(binom.test($alarms, $n, 0.01)\$p.value, 2))") || exit 2
+        --vanilla -e "cat(qbinom(c(0.005, 0.995), $n, 0.01), signif(binom.test($alarms, $n, 0.01)\$p.value, \
+2))") || exit 2
     read -r least most p <<<"$figures"
     holds=yes
     [ "$alarms" -ge "$least" ] && [ "$alarms" -le "$most" ] || holds=NO missed=1

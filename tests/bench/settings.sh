@@ -5,8 +5,9 @@
 #                                               says load, ends it where it says none, and does nothing about
 #                                               it where it says other
 #   tests/bench/settings.sh real  FILE          settings of this machine that may be written, each once
-# Each run adds a row to FILE (docs/evidence/settings.csv); real leaves out settings that have a row of this version of noiselab, so that the same
-# command goes on where it was ended. SECONDS_EACH=N: how long a run is (default 60); BESIDE=COMMAND: what else runs meanwhile.
+# Each run adds a row to FILE (docs/evidence/settings.csv); real leaves out settings that have a row of this
+# version of noiselab, so that the same command goes on where it was ended. SECONDS_EACH=N: how long a run is
+# (default 60); BESIDE=COMMAND: what else runs meanwhile.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd) || exit 2
 build=$root/${NOISELAB_BUILD:-build}
@@ -24,8 +25,10 @@ trap end EXIT
 trap 'exit 2' INT TERM
 if [ ! -s "$file" ]; then
     {
-        echo '# One row per run of tests/bench/settings.sh: what noiselab run setting says of a setting of known effect, and of settings of this machine.'
-        echo 'date,version,machine,beside,setting,truth,seconds,outcome,change_percent,low_percent,high_percent,writing_percent,sets'
+        echo '# One row per run of tests/bench/settings.sh: what noiselab run setting says of a setting of known' \
+            'effect, and of settings of this machine.'
+        columns=date,version,machine,beside,setting,truth,seconds,outcome,change_percent,low_percent
+        echo "$columns,high_percent,writing_percent,sets"
     } >"$file"
 fi
 version=$(noiselab-detect --version | head -n 1 | awk '{ print $2 }')

@@ -32,7 +32,8 @@ figures() {
     refused "--repetitions: '1' is not a whole number from 2" --repetitions 1
     refused '--quick, --full: choose one' --quick --full
     refused "--checks: cpus: 'some' is not auto, allowed or ranks" --checks default:cpus=some
-    refused "--checks: inject-fault: '0:1:262144' is not SENDER:RECEIVER:OFFSET, two different ranks and a byte from 0 to 262143" --checks integrity:inject-fault=0:1:262144
+    refused "--checks: inject-fault: '0:1:262144' is not SENDER:RECEIVER:OFFSET, two different ranks and a \
+byte from 0 to 262143" --checks integrity:inject-fault=0:1:262144
     refused "--checks: inject-fault: the check integrity, which it tests, is not among them" \
         --checks latency:inject-fault=0:1:5
     refused "--checks: inject-fault: there is no rank 1 among 1 ranks" --checks default:inject-fault=0:1:5
@@ -196,7 +197,8 @@ figures() {
 
 @test "rules that were made for another version of the library are said, and stand in the launch" {
     [[ $("$MPIRUN_COMMAND" --version 2>&1) = *'Open MPI'* ]] || skip 'the rules are of Open MPI'
-    echo '# made by noiselab run advise: holds for Open MPI v0.9; each rule was tried and acts' >"$BATS_TEST_TMPDIR/rules"
+    echo '# made by noiselab run advise: holds for Open MPI v0.9; each rule was tried and acts' \
+        >"$BATS_TEST_TMPDIR/rules"
     OMPI_MCA_coll_tuned_dynamic_rules_filename=$BATS_TEST_TMPDIR/rules accept 1 --checks latency --sizes 8
     grep -qE "the rules of '.*/rules' hold for Open MPI v0.9, and this is Open MPI v" "$ERR"
     jq -e '.warnings | any(contains("hold for Open MPI v0.9"))' "$OUT/one/launch.json"

@@ -11,7 +11,8 @@ setup_file() {
         --vanilla -e '
         source(commandArgs(TRUE)[3], chdir = TRUE)
         for (i in 1:2) {
-          simulate_campaign(commandArgs(TRUE)[i], operations = c("barrier", "allreduce"), levels_percent = c(0, 1, 5),
+          simulate_campaign(commandArgs(TRUE)[i], operations = c("barrier", "allreduce"),
+              levels_percent = c(0, 1, 5),
               pairs = 30, launches = 3,
                             seed = i, prefix = letters[i], operation_ns = 1800 + 200 * i)
         }' "$A" "$B" "$BATS_TEST_DIRNAME/../../analysis/tests/simulate.R"

@@ -48,7 +48,8 @@ load detect
 
 @test "a preset sets kind and pattern, and the user's own words come first" {
     mkdir "$BATS_TEST_TMPDIR/presets"
-    printf '# one\nkind = sum\npattern = poisson\narray-bytes = 1MB\nlevel = 3\n' >"$BATS_TEST_TMPDIR/presets/own.preset"
+    printf '%s\n' '# one' 'kind = sum' 'pattern = poisson' 'array-bytes = 1MB' 'level = 3' \
+        >"$BATS_TEST_TMPDIR/presets/own.preset"
     export NOISELAB_PRESETS="$BATS_TEST_TMPDIR/presets"
     launch 1 --op empty --preset own --levels 5 --warmup 0s --seconds 0.2 --launch-id one
     [ "$(jq -c '[.options.kinds, .options.patterns, .generators[0].kind_bytes,
@@ -145,7 +146,8 @@ load detect
 @test "more ranks than CPUs are refused" {
     # a rank may use the CPUs that the system gives the node, and is itself confined to fewer
     [ "$(nproc)" -eq "$(nproc --all)" ] ||
-        skip "some of the $(nproc --all) CPUs are taken away by taskset or a cgroup, which the detector does not count"
+        skip "some of the $(nproc --all) CPUs are taken away by taskset or a cgroup, which the detector does \
+not count"
     too_many() {
         on_cores $(($(nproc) + 1)) "$DETECT" --out "$OUT" --op barrier --levels none --design single 2>"$ERR"
     }

@@ -49,7 +49,8 @@ experiment() {
     [ "$(state MPI), $(of MPI here)" = 'missing, no mpirun and no srun in PATH' ]
     [[ "$(of MPI change)" == *openmpi-bin* ]]
     [ "$(experiment sensitivity) $(experiment agent) $(experiment analysis)" = 'missing missing good' ]
-    slurm_stub mpirun <<<"case \$1 in --version) echo 'mpirun (Open MPI) 9.9' ;; *) echo 'noiselab-detect: no such library' >&2; exit 1 ;; esac"
+    slurm_stub mpirun <<<"case \$1 in --version) echo 'mpirun (Open MPI) 9.9' ;; *) echo 'noiselab-detect: \
+no such library' >&2; exit 1 ;; esac"
     NOISELAB_MPIRUN=mpirun ends 2 "$BIN/noiselab-doctor" --json >"$BATS_TEST_TMPDIR/json"
     [ "$(of MPI here)" = 'mpirun (Open MPI) 9.9: cannot start ranks: no such library' ]
 }

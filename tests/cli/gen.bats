@@ -175,12 +175,14 @@ bad() {
         --period 5ms
     refused "--replay does not apply to the pattern periodic" --replay trace --pattern periodic
     refused "--duration is missing" --replay trace --pattern replay:loop=yes
-    refused "the trace loads CPU $first_cpu with 150 %, which is above the duty cap of 100 % (see scale-burst, scale-period)" \
+    refused "the trace loads CPU $first_cpu with 150 %, which is above the duty cap of 100 % (see \
+scale-burst, scale-period)" \
         --replay trace --pattern replay:scale-burst=15
     refused "the trace loads CPU $first_cpu with 20 %, which is above the duty cap of 15 %" --replay trace \
         --pattern replay:scale-period=0.5 --duty-cap 15
     trace '0 1000000'
-    refused "--pattern: loop: 'trace' holds one burst, so how long one round is must be said in it ('# span_ns: N')" --replay trace --pattern replay:loop=yes --duration 1s
+    refused "--pattern: loop: 'trace' holds one burst, so how long one round is must be said in it ('# \
+span_ns: N')" --replay trace --pattern replay:loop=yes --duration 1s
     trace "0 1000 $first_cpu" '5 1000 4095'
     refused "--on: CPU 4095 of the trace is not among the allowed CPUs ($allowed): say where with --on" \
         --replay trace
@@ -195,7 +197,8 @@ bad() {
     [ "${#lines[@]}" -eq 1 ]
     dry "would load CPU $last_cpu with" --level 1 --duration 1s --on all
     [ "${#lines[@]}" -eq "${#cpus[@]}" ]
-    refused "--on: 'first' is not a place (cpu:N, rank:N, last, spare, all, sibling:..., same-l3:... (comma-separated))" --level 1 --duration 1s --on first
+    refused "--on: 'first' is not a place (cpu:N, rank:N, last, spare, all, sibling:..., same-l3:... \
+(comma-separated))" --level 1 --duration 1s --on first
     refused "--on: 'rank:0': there are no ranks here; say where they run (--ranks 0,1)" --level 1 \
         --duration 1s --on rank:0
     refused "--on: CPU 4095 is not among the allowed CPUs ($allowed)" --level 1 --duration 1s \
@@ -241,15 +244,18 @@ bad() {
         --pattern replay:scale-period=10,scale-burst=2
     trace "# span_ns: 100000000" "0 1000000 $first_cpu" "5 3000000 $last_cpu"
     if [ "$first_cpu" != "$last_cpu" ]; then
-        dry "would load CPU $first_cpu with 1 % for 100 ms: spin, replay of 1 burst; 10 bursts per second, longest 1 ms
-would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts per second, longest 3 ms" --replay trace
+        dry "would load CPU $first_cpu with 1 % for 100 ms: spin, replay of 1 burst; 10 bursts per second, \
+longest 1 ms
+would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts per second, longest 3 ms" \
+    --replay trace
     fi
 }
 
 @test "--help lists every option, kind and pattern, and the lists say what each does and needs" {
     help=$(noiselab-gen --help)
     run --separate-stderr noiselab-gen --list kinds
-    [[ "$output" == *"spin     arithmetic in registers: CPU time only (dose: CPU time)"*"net "*"(dose: CPU time or messages)"* ]]
+    [[ "$output" == *"spin     arithmetic in registers: CPU time only (dose: CPU time)"*"net "*"(dose: CPU \
+time or messages)"* ]]
     [[ "$output" == *"disk "*"(dose: CPU time or writes; period 1 s; needs a folder (folder=DIR))"* ]]
     for kind in $(awk '/^[a-z]/ { print $1 }' <<<"$output"); do [[ "$help" == *"  $kind "* ]]; done
     run --separate-stderr noiselab-gen --list patterns
@@ -336,7 +342,8 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
         read -r kind rate unit <<<"$row"
         certified --kind "$kind" --rate "$rate" --period 50ms --duration 200ms --tolerance 50
         says ".dose.unit == \"$unit\" and .threads[0].kinds[0].unit == \"$unit\""
-        says '(.dose.delivered / .dose.requested - 1 | fabs) < 0.5 and .level_requested_percent == null and .requested_ns == null and .ended == "complete"'
+        says '(.dose.delivered / .dose.requested - 1 | fabs) < 0.5 and .level_requested_percent == null
+            and .requested_ns == null and .ended == "complete"'
     done
 }
 
@@ -350,8 +357,10 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
     its_end
     [ "$(tr '\n' ' ' <bindings)" = "${cpus[*]} " ]
     [ "$(value 'threads | map(.cpu | tostring) | join(" ")')" = "${cpus[*]}" ]
-    says '[.threads[] | .cpus_seen == [.cpu] and .ratio > 0.5 and .ratio < 2 and .requested_ns == 35000000 and .bursts_planned == 70] | all'
-    says '.delivered_ns == ([.threads[].delivered_ns] | add) and .migrations == 0 and (.lateness_ns | keys) == ["max", "p50", "p99"]'
+    says '[.threads[] | .cpus_seen == [.cpu] and .ratio > 0.5 and .ratio < 2 and .requested_ns == 35000000
+        and .bursts_planned == 70] | all'
+    says '.delivered_ns == ([.threads[].delivered_ns] | add) and .migrations == 0 and (.lateness_ns
+        | keys) == ["max", "p50", "p99"]'
     says '.ended == "complete" and .level_delivered_percent > 2.5 and .level_delivered_percent < 10'
 }
 
@@ -359,14 +368,17 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
     trace '# span_ns: 150000000' '1000000 1000000 - spin' '50000000 2000000 - syscall' \
         '100000000 1000000 - spin'
     certified --replay trace --tolerance 100
-    says '.pattern == "replay" and .trace.file == "trace" and .trace.bursts == 3 and .trace.span_ns == 150000000'
-    says '.bursts_planned == 3 and .requested_ns == 4000000 and .elapsed_ns >= 150000000 and .elapsed_ns < 2000000000'
+    says '.pattern == "replay" and .trace.file == "trace" and .trace.bursts == 3
+        and .trace.span_ns == 150000000'
+    says '.bursts_planned == 3 and .requested_ns == 4000000 and .elapsed_ns >= 150000000
+        and .elapsed_ns < 2000000000'
     [ "$(value 'threads[0].kinds | map(.kind, .requested_ns | tostring) | join(" ")')" = \
         "spin 2000000 syscall 2000000" ]
     # scaled: twice as fast, half as long; and again and again
     certified --replay trace --pattern replay:scale-period=0.5,scale-burst=0.5,loop=yes --tolerance 100 \
         --duration 225ms --kind sum
-    says '.bursts_planned == 9 and .requested_ns == 6000000 and .trace.loop and .trace.scale_period == 0.5 and .trace.scale_burst == 0.5'
+    says '.bursts_planned == 9 and .requested_ns == 6000000 and .trace.loop and .trace.scale_period == 0.5
+        and .trace.scale_burst == 0.5'
     certified --replay trace --tolerance 100 --duration 200ms
     [ "$(value bursts_planned)" = 3 ]
 }
@@ -385,7 +397,9 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
     trace '# span_ns: 200000000' '10000000 1000000' '60000000 1000000'
     run --separate-stderr noiselab-gen --replay trace "${others[@]}" --pattern replay:scale-burst=2,loop=yes \
         --duration 400ms
-    [[ "$output" == *"replay of 'trace', bursts x 2, times between them x 1: 4 % of one CPU summed over CPUs, 4.00 times the recording's 1 % (2 bursts in 200 ms: busy for 1 % of a CPU, 10 bursts per second, longest 1 ms); 16 ms requested"* ]]
+    [[ "$output" == *"replay of 'trace', bursts x 2, times between them x 1: 4 % of one CPU summed over \
+CPUs, 4.00 times the recording's 1 % (2 bursts in 200 ms: busy for 1 % of a CPU, 10 bursts per second, \
+longest 1 ms); 16 ms requested"* ]]
     # the numbers of bursts would otherwise be equal
     certified --level 1 --duration 400ms "${others[@]}" --pattern poisson --seed 3
     [ "$(value 'threads[0].bursts_planned')" != "$(value 'threads[1].bursts_planned')" ]
@@ -437,7 +451,8 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
     wait_until 30 sleeps_on
     [ "$(n_threads "$started")" = "${#cpus[@]}" ]
     its_end TERM
-    says '.ok == null and .ratio == null and .bursts_run == 0 and .delivered_ns > 0 and .ended == "interrupted"'
+    says '.ok == null and .ratio == null and .bursts_run == 0 and .delivered_ns > 0
+        and .ended == "interrupted"'
 }
 
 @test "SIGTERM and SIGINT end the load on all CPUs with its certificate" {
@@ -482,7 +497,8 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
     : >marker
     for flag in "" --outlive-parent; do
         # a session of their own, so that every process of theirs can be found
-        setsid bash -c "noiselab-gen --replay trace --pattern replay:loop=yes --duration 30s --kind spin:folder=folder --on all $flag >/dev/null 2>&1 & echo \$! >pid; wait" 3>&- &
+        setsid bash -c "noiselab-gen --replay trace --pattern replay:loop=yes --duration 30s --kind \
+spin:folder=folder --on all $flag >/dev/null 2>&1 & echo \$! >pid; wait" 3>&- &
         parent=$!
         wait_until 30 test -s pid
         started=$(cat pid)

@@ -78,7 +78,8 @@ level() {
 }
 
 @test "the levels hold each other, and a quick test of a file that is not quick is in the quick run alone" {
-    printf '# bats test_tags=quick\n@test "fast" { true; }\n# bats test_tags=mpi\n@test "two ranks" { true; }\n@test "slow" { true; }\n' >"$TREE/tests/cli/one.bats"
+    printf '%s\n' '# bats test_tags=quick' '@test "fast" { true; }' '# bats test_tags=mpi' \
+        '@test "two ranks" { true; }' '@test "slow" { true; }' >"$TREE/tests/cli/one.bats"
     for name in check mpi; do
         run level $name
         [ "${lines[-1]}" = '1 passed, 0 failed, 0 skipped' ]

@@ -136,7 +136,8 @@ in_a_minute() {
     "$MPIRUN_COMMAND" --oversubscribe --bind-to none -np 2 taskset -c "$FIRST_CPU" "$DETECT" --out "$OUT" \
         --op empty --levels none --design single \
         --count 10 2>"$ERR"
-    grep -q "before measuring: 2 ranks of $(uname -n) may use CPU $FIRST_CPU only: they take turns and disturb each other" "$ERR"
+    grep -q "before measuring: 2 ranks of $(uname -n) may use CPU $FIRST_CPU only: they take turns and \
+disturb each other" "$ERR"
 }
 
 @test "a clock whose steps are too long for a half is refused, with the step that was measured" {
@@ -241,7 +242,8 @@ no_line_but() {
     wait_for has_some_rows
     for pid in $(ranks_of "$MPIRUN"); do
         # its memory that is no other's, files and shared memory left out
-        echo "$(tr '\0' '\n' <"/proc/$pid/environ" | sed -n 's/^\(OMPI_COMM_WORLD_RANK\|PMI_RANK\)=//p') $(awk '$1 == "RssAnon:" { print $2 }' "/proc/$pid/status")"
+        echo "$(tr '\0' '\n' <"/proc/$pid/environ" | sed -n 's/^\(OMPI_COMM_WORLD_RANK\|PMI_RANK\)=//p') \
+$(awk '$1 == "RssAnon:" { print $2 }' "/proc/$pid/status")"
     done | sort -n >"$BATS_TEST_TMPDIR/memory"
     kill -TERM $(ranks_of "$MPIRUN")
     wait "$MPIRUN" || true

@@ -112,7 +112,8 @@ compiled() { printf "$2\n" >"$1.c" && "${CC:-cc}" -o "$1" "$1.c"; }
 @test "an interpreter that loads MPI later is run, and judged by what happened" {
     command -v python3 || skip 'no python3'
     local open='import ctypes, ctypes.util, subprocess; mpi = ctypes.CDLL(ctypes.util.find_library("mpi"), ctypes.RTLD_GLOBAL)'
-    profile 2 sh -c "python3 -c '$open; mpi.MPI_Init(None, None); subprocess.run([\"true\"]); mpi.MPI_Finalize()'; true"
+    profile 2 sh -c "python3 -c '$open; mpi.MPI_Init(None, None); subprocess.run([\"true\"]); \
+mpi.MPI_Finalize()'; true"
     says "loaded the MPI library itself and looked its functions up there"
     [[ "$stderr" == *python3* ]]
     mpicc -shared -fPIC -o module.so -x c - <<<'#include <mpi.h>
@@ -128,7 +129,8 @@ int PMPI_Get_library_version(char *text, int *n) { strcpy(text, "Some other MPI 
 int MPI_Get_library_version(char *text, int *n) { return PMPI_Get_library_version(text, n); }'
     LD_PRELOAD=$PWD/libother.so profile 2 "$PROBE" 10 10
     [[ "$output" == *'rank 1 inside_us'* ]]
-    [[ "$stderr" == *"late_probe' uses another MPI library (Some other MPI v1) than noiselab was built with"* ]]
+    [[ "$stderr" == *"late_probe' uses another MPI library (Some other MPI v1) than noiselab was built \
+with"* ]]
 }
 
 @test "Fortran programs are counted, by mpif.h's names and by those of mpi_f08" {

@@ -168,7 +168,8 @@ refused() { refused_by noiselab-record "$@"; }
     run --separate-stderr unshare -m sh \
         -c "mount -t tmpfs -o size=4k record small &&
         dd if=/dev/zero of=small/filler bs=4096 count=1 2>/dev/null
-        $(command -v noiselab-record) --duration 300ms --json --out small/trace -- $BUILD/bench/bench_busy 5ms 50ms
+        $(command -v noiselab-record) --duration 300ms --json --out small/trace -- \
+            $BUILD/bench/bench_busy 5ms 50ms
         status=\$?; ls small >&2; exit \$status"
     [ "$status" -eq 2 ]
     [[ "$stderr" == *"cannot write 'small/trace': No space left on device"* && "$stderr" != *part* ]]

@@ -13,7 +13,8 @@ setup_file() {
     R_ENABLE_JIT=0 Rscript --vanilla - "$CAMPAIGNS" "$BATS_TEST_DIRNAME/../../analysis/tests/simulate.R" <<'R'
 dir <- commandArgs(TRUE)[1]
 source(commandArgs(TRUE)[2], chdir = TRUE)
-simulate_campaign(file.path(dir, "demo"), operations = c("barrier", "allreduce", "alltoall"), bytes = c(0, 2048, 2048),
+simulate_campaign(file.path(dir, "demo"), operations = c("barrier", "allreduce", "alltoall"),
+                  bytes = c(0, 2048, 2048),
     levels_percent = c(0, 0.01, 0.1, 1, 5),
                   pairs = 60, ranks = 2, seed = 1)
 R
@@ -80,7 +81,8 @@ sound() {
         browse --blink-settings=preferredColorScheme="$1" --window-size=1400,900 \
             --screenshot="$BATS_TEST_TMPDIR/page.png" "file://$CAMPAIGNS/demo/report.html"
         Rscript --vanilla \
-            -e 'if (!requireNamespace("png", quietly = TRUE)) quit(status = 9); cat(mean(png::readPNG(commandArgs(TRUE))[5:50, 5:20, 1:3]))' "$BATS_TEST_TMPDIR/page.png"
+            -e 'if (!requireNamespace("png", quietly = TRUE)) quit(status = 9)
+                cat(mean(png::readPNG(commandArgs(TRUE))[5:50, 5:20, 1:3]))' "$BATS_TEST_TMPDIR/page.png"
     }
     dark=$(brightness 0) || { [ $? -ne 9 ] || skip 'the R package png is not installed'; }
     awk -v dark="$dark" 'BEGIN { exit !(dark < 0.3) }'

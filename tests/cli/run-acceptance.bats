@@ -228,7 +228,8 @@ verdict_of() {
     health "$BATS_TEST_TMPDIR/nodes"
     [ "$status" -eq 1 ]
     [[ "${lines[1]}" == \
-        "scontrol update NodeName=$(uname -n | cut -d . -f 1) State=DRAIN Reason=\"noiselab: detour [3 %, 4 %] <= 1 % lost"* ]]
+        "scontrol update NodeName=$(uname -n | cut -d . -f 1) State=DRAIN Reason=\"noiselab: detour [3 %, 4 \
+%] <= 1 % lost"* ]]
     # the line can be pasted: one word and one quoted string, whatever the file holds
     [[ "${lines[1]#*Reason=}" != *[\`\$\;]* ]]
     [ "$(tr -dc '"' <<<"${lines[1]}" | wc -c)" -eq 2 ]

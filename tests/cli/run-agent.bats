@@ -78,7 +78,8 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
 @test "a margin that is none, or that would not be judged, is refused in one line before anything is made" {
     local margin
     for margin in 0 0,5 0.0% -1 1%% much 1.2.3; do
-        run_refused "--margin: '$margin' is not a margin in percent above 0 (try 1%, or 1%:nodes=1000,every=1ms)" run_agent --agent-pid $$ --margin "$margin"
+        run_refused "--margin: '$margin' is not a margin in percent above 0 (try 1%, or \
+1%:nodes=1000,every=1ms)" run_agent --agent-pid $$ --margin "$margin"
     done
     for margin in nodes nodes=0 nodes=1e3 every=1 every=0ms ranks=2; do
         run_refused "--margin: '$margin' is none of nodes=N, every=TIME, unseen=TIME" run_agent \
@@ -174,8 +175,10 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
 @test "a list of agents has launches of each in one random order, and a row of each in the answer" {
     needs_cpus 2
     printf '%s\n' '# name  options' \
-        "heavy  --agent-cmd '$(busy 4ms 20ms)' --agent-period 20ms --block 200ms --agent-settle 10ms --agent-cpu 0" \
-        "light  --agent-cmd '$(busy 10us 20ms)' --agent-period 20ms --block 200ms --agent-settle 10ms" >"$BATS_TEST_TMPDIR/agents.conf"
+        "heavy  --agent-cmd '$(busy 4ms 20ms)' --agent-period 20ms --block 200ms --agent-settle 10ms \
+--agent-cpu 0" \
+        "light  --agent-cmd '$(busy 10us 20ms)' --agent-period 20ms --block 200ms --agent-settle 10ms" \
+            >"$BATS_TEST_TMPDIR/agents.conf"
     ends '1|3' run_agent --agents "$BATS_TEST_TMPDIR/agents.conf" --launches 2 --seconds 1 --warmup 0s \
         --seed 4 --margin 0.001
     [ "$(grep -c 'the machine was busy' "$BATS_TEST_TMPDIR/stdout")" -le 1 ]
@@ -264,7 +267,8 @@ said() { sed -n 's/^noiselab-run: plan: //p' "$ERR"; }
 @test "a dry run says how many launches there are, their time, and what each interval gets, as a run does" {
     rehearsed --agent-cmd 'sleep @INTERVAL@' --sweep 10s,1s --restart --launches 2 --seconds 80s
     [ "$(said | head -n 1)" = \
-        "4 launches, total 4 min 38 s: 2 min 40 s of measuring, 100 s of settling after switches, 8 s to start and switch, 10 s for the answer; seed 1; into '$OUT'" ]
+        "4 launches, total 4 min 38 s: 2 min 40 s of measuring, 100 s of settling after switches, 8 s to \
+start and switch, 10 s for the answer; seed 1; into '$OUT'" ]
     [ "$(said | tail -n 1)" = \
         'every 10s: 2 launches, 80 s of measuring and 40 s of settling; every 1s: 2 launches, 80 s of measuring and 60 s of settling' ]
     # the detector's own plan of such a launch has the same settling
@@ -281,7 +285,8 @@ said() { sed -n 's/^noiselab-run: plan: //p' "$ERR"; }
     # an agent that is frozen: all of it is in --seconds, and the recording that a dry run does not make, too
     rehearsed --agent-cmd 'sleep 99' --seconds 60s
     [[ $(said | head -n 1) = \
-        "1 launch, total 60 s: 6 s to record the agent, 49 s of measuring (settling included), 0 s to start, 5 s for the answer;"* ]]
+        "1 launch, total 60 s: 6 s to record the agent, 49 s of measuring (settling included), 0 s to start, \
+5 s for the answer;"* ]]
     said | grep -q '^the agent is recorded first, for 5 s, to know its period'
     [ ! -e "$OUT" ]
     words=(--agent-cmd "$(busy 1ms 50ms)" --agent-period 50ms --design lockin --seconds 4s --warmup 0s \

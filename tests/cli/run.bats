@@ -157,7 +157,8 @@ END
     echo "$(uname -n) $$ $owner" >"$claim/owner"
     run_refused_last '1 launch(es) are run by others' resume
     [ "$(taken | wc -l)" -eq 2 ]
-    echo "$(uname -n) $$ 1 ${owner#* } $(cat /proc/sys/kernel/random/boot_id) $(readlink /proc/self/ns/pid)" >"$claim/owner"
+    echo "$(uname -n) $$ 1 ${owner#* } $(cat /proc/sys/kernel/random/boot_id) $(readlink /proc/self/ns/pid)" \
+        >"$claim/owner"
     resume || true
     [ "$(planned)" = "$(taken)" ]
     [ ! -e "$OUT/claims" ]

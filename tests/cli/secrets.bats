@@ -7,7 +7,8 @@ load run
 scraper() {
     printf '#!/bin/sh\necho "$@" >>"%s/scraped"\n' "$BATS_TEST_TMPDIR" >"$BATS_TEST_TMPDIR/scraper"
     chmod 755 "$BATS_TEST_TMPDIR/scraper"
-    echo "$BATS_TEST_TMPDIR/scraper -u user:geheim --token=geheim -H 'Authorization: Bearer geheim' http://u:geheim@host/"
+    echo "$BATS_TEST_TMPDIR/scraper -u user:geheim --token=geheim -H 'Authorization: Bearer geheim'" \
+        http://u:geheim@host/
 }
 
 # run_secret ARGUMENTS

@@ -31,7 +31,8 @@ load detect
 @test "a dry run says after which rounds it will look" {
     run -0 "$DETECT" --dry-run --op empty --levels 1 --half-period 10ms --seconds 1 \
         --stop-when decided:looks=4 --margin 2
-    [[ "$output" == *"looks after rounds 13, 25, 38, 50: the run ends when every slowdown is decided against 2 %"* ]]
+    [[ "$output" == *"looks after rounds 13, 25, 38, 50: the run ends when every slowdown is decided against \
+2 %"* ]]
 }
 
 @test "a launch of one arm writes rows of it alone, and the number of its set" {

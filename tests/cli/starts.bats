@@ -22,9 +22,12 @@ load detect
     refused "--arrival: amount: with operations back to back how late has to be a time" --arrival late-any
     refused "--arrival: with operations back to back late ranks are an arm of design lockin (or" \
         --arrival late-any:amount=5us --design blocks
-    refused "--arrival: with operations back to back late ranks are an arm of design lockin, and not beside --stop-when" \
+    refused "--arrival: with operations back to back late ranks are an arm of design lockin, and not beside \
+--stop-when" \
         --arrival late-any:amount=5us --stop-when decided
-    refused "--starts: 'gama' is not a key of it (clock, sync-ranks, sync, sync-every, slot, gamma, eps, stage, stage-0, late-bound, fake-clock, work, stop-rule, precision, raw): did you mean gamma?" --starts window:gama=1.2
+    refused "--starts: 'gama' is not a key of it (clock, sync-ranks, sync, sync-every, slot, gamma, eps, \
+stage, stage-0, late-bound, fake-clock, work, stop-rule, precision, raw): did you mean gamma?" \
+    --starts window:gama=1.2
     refused "--starts: gamma: '1.2,eps' is not a number" --starts window:gamma=1.2,eps
     refused "--starts: 'gamma' is not NAME=VALUE" --starts window:gamma
     refused "'--gamma': no option by itself; use --starts ...:gamma=FACTOR" --starts window --gamma 1.2

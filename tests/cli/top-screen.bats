@@ -83,7 +83,8 @@ fits() {
     wait_until 5 shows "'4000' is not a list of CPUs that are here"
     key c "$first_cpu" Enter
     wait_until 5 eval \
-        "[ \$(screen | grep -cE '^ +[0-9]+ +[0-9.]+ +[0-9.a-z-]+ +[0-9.a-z-]+ +[0-9.a-z-]+ +[0-9.]+ +[0-9.-]+ +[0-9.]+ ') -eq 1 ]"
+        "[ \$(screen | grep -cE '^ +[0-9]+ +[0-9.]+ +[0-9.a-z-]+ +[0-9.a-z-]+ +[0-9.a-z-]+ +[0-9.]+ \
++[0-9.-]+ +[0-9.]+ ') -eq 1 ]"
     key c Enter
     # what is paused stands still, and comes back
     key p

@@ -159,7 +159,8 @@ END
     chmod 755 . .. ../.. && install -m 755 "$(command -v noiselab-top)" .
     # shellcheck disable=SC2016 # for the inner shell
     run --separate-stderr unshare -m sh \
-        -c 'mount -t proc -o hidepid=2 proc /proc && exec setpriv --reuid 65534 --regid 65534 --clear-groups ./noiselab-top --once --interval 3s --json --source proc'
+        -c 'mount -t proc -o hidepid=2 proc /proc && exec setpriv --reuid 65534 --regid 65534 --clear-groups \
+            ./noiselab-top --once --interval 3s --json --source proc'
     [[ "$stderr" != *"mount"* && "$stderr" != *"Permission denied"* ]] ||
         skip "no /proc with hidepid can be mounted here"
     [ "$status" -eq 0 ]

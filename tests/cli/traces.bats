@@ -136,7 +136,8 @@ foreign_files() {
     # LogGOPSim's noise: of netgauge, without its head
     grep -v '^#' selfish >loggopsim
     # argobots' selfish
-    printf '# start[usec] duration[usec]\n0.000000 3.250000\n998.120000 2.730000\n1998.500000 41.000000\n' >usec
+    printf '# start[usec] duration[usec]\n0.000000 3.250000\n998.120000 2.730000\n1998.500000 41.000000\n' \
+        >usec
     # Documentation/trace/osnoise-tracer.rst, by /sys/kernel/tracing/trace and by trace-cmd report
     cat >osnoise <<END
 # tracer: osnoise
@@ -150,8 +151,10 @@ foreign_files() {
        osnoise/0-961     [00$first_cpu] ....  5789.858413: sample_threshold: start 5789.858404555 duration 8812 ns interference 2
 END
     printf 'cpus=1\n%s\n' \
-        "       osnoise/0-961   [00$first_cpu]  5789.857532: nmi_noise:            start 5789.857529929 duration 9000 ns" \
-        "          <...>-961   [00$first_cpu]  5790.857532: softirq_noise:  SCHED:7 start 5790.857529929 duration 700 ns" >trace-cmd
+        "       osnoise/0-961   [00$first_cpu]  5789.857532: nmi_noise:            start 5789.857529929 \
+duration 9000 ns" \
+        "          <...>-961   [00$first_cpu]  5790.857532: softirq_noise:  SCHED:7 start 5790.857529929 \
+duration 700 ns" >trace-cmd
     cat >osnoise-sums <<'END'
 # tracer: osnoise
 #           TASK-PID      CPU#   ||||    TIMESTAMP     IN US       IN US  AVAILABLE  IN US     HW    NMI    IRQ   SIRQ THREAD

@@ -25,7 +25,8 @@ detect() {
 
 @test "nodes have names, addresses and a CPU of their own" {
     on_login srun -l -N3 sh -c \
-        'echo $(hostname) $(ip -o -4 addr show dev eth0 | grep -o "inet [0-9.]*") $(grep -o "Cpus_allowed_list.*" /proc/self/status)' |
+        'echo $(hostname) $(ip -o -4 addr show dev eth0 | grep -o "inet [0-9.]*") \
+            $(grep -o "Cpus_allowed_list.*" /proc/self/status)' |
         sort >"$BATS_TEST_TMPDIR/nodes"
     [ "$(grep -cE '^[012]: node[123] inet [0-9.]*\.[123] Cpus_allowed_list: [0-9]*$' \
         "$BATS_TEST_TMPDIR/nodes")" -eq 3 ]

@@ -47,7 +47,8 @@ nothing_is_left() {
     in_environment=$(grep -lzxsF "NOISELAB_CLUSTER=$DIR" /proc/[0-9]*/environ || true)
     in_networks=$([ ! -s "$BATS_TEST_TMPDIR/networks" ] || readlink /proc/[0-9]*/ns/net |
         grep -xFf "$BATS_TEST_TMPDIR/networks" || true)
-    echo "processes: by their words: $in_words; by their environment: $in_environment; in its networks: $in_networks"
+    echo "processes: by their words: $in_words; by their environment: $in_environment;" \
+        "in its networks: $in_networks"
     [ -z "$in_words$in_environment$in_networks" ]
     machine | sort >"$BATS_TEST_TMPDIR/after"
     comm -13 <(sort "$BATS_TEST_TMPDIR/before") "$BATS_TEST_TMPDIR/after" >"$BATS_TEST_TMPDIR/new"

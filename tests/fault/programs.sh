@@ -119,14 +119,15 @@ for program in ${NL_FAULT_PROGRAMS:-generator recorder acceptance detector compa
             [ "$status" -le 3 ] || bad "status $status: $(tail -n 1 "$folder/error")"
             no_load ||
                 {
-                bad "something goes on: $(started_here | while read -r pid; do cat "/proc/$pid/comm"; done | paste -sd ' ')" &&
+                bad "something goes on: $(started_here |
+                    while read -r pid; do cat "/proc/$pid/comm"; done | paste -sd ' ')" &&
                     started_here | xargs kill -9
                 }
             "${program}_is_whole" "$status" >/dev/null 2>&1 ||
                 bad "status $status, and a file is not what it says"
         done
-        evidence_row faults \
-            'make fault: each call of a kind fails once, the 1st, the 2nd, ...; bad: a wrong status, a load that goes on, a file that is not what it says' \
+        about='make fault: each call of a kind fails once, the 1st, the 2nd, ...; bad: a wrong status,'
+        evidence_row faults "$about a load that goes on, a file that is not what it says" \
             program,call,faults,bad "$program" "$call" $((n_injected - ${n_before% *})) \
             $((n_here - ${n_before#* }))
     done

@@ -97,7 +97,8 @@ load ../cli/detect
         .algorithm][0]' "$(ls "$OUT"/*/launch.json | tail -n 1)")
     for file in "$OUT"/*/halves.csv; do
         awk -F , -v OFS=, -v fast="$fast" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } NR > 1 {
-            $at["wall_ns"] = $at["operations"] * ($at["operation"] ~ "=" fast "$" ? 1000 : 4000) + int(NR % 7) } 1' "$file" \
+            $at["wall_ns"] = $at["operations"] * ($at["operation"] ~ "=" fast "$" ? 1000 : 4000) + \
+                int(NR % 7) } 1' "$file" \
                 >"$BATS_TEST_TMPDIR/one"
         cp "$BATS_TEST_TMPDIR/one" "$file"
     done

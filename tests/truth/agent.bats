@@ -43,7 +43,8 @@ judged() {
 
 @test "what a started agent used stands in the rows, and is what the rank on its CPU lost" {
     compared 0.85 1.15 \
-        --agent "--agent-cmd '$BIN/noiselab-gen --level 1 --period 100ms --duration 60s' --agent-cpu $FIRST_CPU" \
+        --agent "--agent-cmd '$BIN/noiselab-gen --level 1 --period 100ms --duration 60s' --agent-cpu \
+$FIRST_CPU" \
             --agent-period 100ms \
         --half-period 500ms --agent-settle 250ms --seconds 6
     one=$OUT/one

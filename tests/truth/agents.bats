@@ -57,7 +57,8 @@ takes() {
         return
     fi
     low=$(account difference_low) high=$(account difference_high) own=$(account agent_us_per_s)
-    echo "the ranks lost $(account preempted_us_per_s) us/s, the agent used $own on their CPUs, others $(account others_us_per_s): difference $low to $high"
+    echo "the ranks lost $(account preempted_us_per_s) us/s, the agent used $own on their CPUs," \
+        "others $(account others_us_per_s): difference $low to $high"
     ! awk -v low="$low" -v high="$high" -v own="$own" 'BEGIN { exit !(high - low > own) }' ||
         cannot_tell "the difference is known to $low to $high us/s only, of $own"
     judge awk -v low="$low" -v high="$high" -v bound="$(account tolerance_us_per_s)" \

@@ -58,7 +58,8 @@ stability() { "$BIN/noiselab" run stability --out "$OUT" "$@" 2>"$ERR"; }
     [ "$(sort -u "$BATS_TEST_TMPDIR/planned" | wc -l)" -eq 6 ]
     cat "$OUT"/*/launch.json |
         jq -rs 'sort_by(.seed | tonumber) | .[] |
-        "set \(.options.set): \(if .options.arms == "off" then "off" else "\(.options.levels_percent[0]) %" end)"' |
+        "set \(.options.set): \(if .options.arms == "off" then "off"
+            else "\(.options.levels_percent[0]) %" end)"' |
         sed 's/\.0 %$/ %/' | diff "$BATS_TEST_TMPDIR/planned" -
     grep -q 'sets of launches' "$BATS_TEST_TMPDIR/text"
     grep -q 'launches like these' "$BATS_TEST_TMPDIR/text"

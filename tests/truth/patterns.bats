@@ -39,7 +39,8 @@ delivers() {
 }
 
 # within 1 %, or 100 us: the last wake-ups of a run this short may cost more than was kept back for them
-exactly='([.threads[] | (.delivered_ns - .requested_ns | fabs) <= ([.requested_ns / 100, 100000] | max)] | all)'
+exactly='([.threads[] | (.delivered_ns - .requested_ns | fabs) <=
+    ([.requested_ns / 100, 100000] | max)] | all)'
 
 @test "every pattern delivers its level within 1 %, with memory, high levels that overlap and groups too" {
     for pattern in periodic jittered poisson bursts; do

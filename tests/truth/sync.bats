@@ -48,7 +48,8 @@ refused() {
 @test "linear and ring find offsets within half the shortest round trip, along a ring within their sum" {
     while read -r method offset; do
         probe 4 --method "$method" --fake-clock "$offset"
-        all 'is_measured && e(true_offset_ns) >= 3e9 * rank && e(offset_ns - true_offset_ns) <= bound_ns && drift_ppm == 0 && exchanges > 100'
+        all 'is_measured && e(true_offset_ns) >= 3e9 * rank && e(offset_ns - true_offset_ns) <= bound_ns &&
+            drift_ppm == 0 && exchanges > 100'
     done <<<$'linear 3s\nring -7h'
     probe 4 --method linear --every-rank
     all 'e(offset_ns) <= bound_ns && bound_ns >= rtt_ns / 2 && bound_ns < rtt_ns / 2 * 1.01 + 1000'
@@ -78,7 +79,8 @@ refused() {
         probe 4 --fake-clock "1s,0ppm,300us@${s}s" --points 40 --span 100ms --later "${s/1.5/3}s" --check
         awk -F , 'NR > 1 && $9 * $9 < 1e10 * $1 * $1 { exit 1 }' "$ROWS" && break
     done
-    all 'e(later_error_ns) >= 200000 * rank && residual_ns >= 0.9 * e(later_error_ns) && residual_ns <= 1.1 * e(later_error_ns)'
+    all 'e(later_error_ns) >= 200000 * rank && residual_ns >= 0.9 * e(later_error_ns) &&
+        residual_ns <= 1.1 * e(later_error_ns)'
 }
 
 # median_drift_error RUNS: of two ranks in three launches
@@ -104,7 +106,8 @@ median_drift_error() {
 @test "a clock that jumps, in a run or between runs, ends it with one line: whose and by how much" {
     for jump in -100ms 100ms; do
         # the jump comes in the gap or in a run, which is the same for the user
-        refused "clock 'monotonic' of rank 1 (jumped by [+-](9999[0-9]|10000[0-9])\\.|ran backwards by [0-9]+).* 1 more .*use the key clock=monotonic-raw of --starts" \
+        refused "clock 'monotonic' of rank 1 (jumped by [+-](9999[0-9]|10000[0-9])\\.|ran backwards by \
+[0-9]+).* 1 more .*use the key clock=monotonic-raw of --starts" \
             probe 3 --every-rank --clock monotonic --fake-clock "1s,0ppm,$jump@1200ms" --runs 4 --gap 500ms
     done
     refused "clock 'monotonic-raw' of rank 1 jumped by \\+(99|100)\\..* at fault" probe 2 \
@@ -117,7 +120,8 @@ median_drift_error() {
     probe 1 --every-rank --fake-clock 1h,50ppm --runs 2 --check
     [ "$(awk -F , 'NR > 1 { $11 = 0; print }' OFS=, "$ROWS")" = '0,0,0,0.000000,0.000000,0,0,0,0,0,0,0,0' ]
     probe 4 --runs 2 --check
-    all '!is_measured && exchanges == 0 && offset_ns == 0 && drift_ppm == 0 && residual_ns == 0 && model_error_ns == 0'
+    all '!is_measured && exchanges == 0 && offset_ns == 0 && drift_ppm == 0 && residual_ns == 0 &&
+        model_error_ns == 0'
     probe 3 --clock mpi-wtime --points 40 --span 100ms
     all 'is_measured && exchanges > 0'
     probe 3 --fake-clock 0s --points 40 --span 100ms
@@ -129,7 +133,8 @@ median_drift_error() {
     quietly 20000 probe_nodes 1 --span 2s --later 2s
     all 'is_measured && e(model_error_ns) <= 2000 && e(later_error_ns) <= 4000 && e(drift_ppm) < 1'
     quietly 20000 probe_nodes 1 --fake-clock 1h,50ppm --span 2s --later 2s
-    all 'e(offset_ns - true_offset_ns) <= 2000 && e(model_error_ns) <= 2000 && e(drift_ppm - true_drift_ppm) < 1'
+    all 'e(offset_ns - true_offset_ns) <= 2000 && e(model_error_ns) <= 2000 &&
+        e(drift_ppm - true_drift_ppm) < 1'
 }
 
 @test "of two nodes with two ranks each, one rank per node is measured for both" {

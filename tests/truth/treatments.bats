@@ -29,7 +29,8 @@ load ../cli/detect
 }
 
 @test "patterns bring what falls into a half, and the generator says how much that was" {
-    printf '# two bursts in 20 ms\n0\t100000\n5000000\t300000\n# span_ns: 20000000\n' >"$BATS_TEST_TMPDIR/trace"
+    printf '%s\n' '# two bursts in 20 ms' $'0\t100000' $'5000000\t300000' '# span_ns: 20000000' \
+        >"$BATS_TEST_TMPDIR/trace"
     launch 1 --op empty --pattern bursts,jittered,replay --gen "--replay $BATS_TEST_TMPDIR/trace" --levels 5 \
         --seconds 3 --launch-id one
     rows=$OUT/one/halves.csv
