@@ -1,9 +1,9 @@
 #include "noisegen/gen_options.h"
-#include "common/base/nl_words.h"
 #include "common/base/nl_options.h"
 #include "common/sys/nl_place.h"
 #include "common/base/nl_preset.h"
 #include "common/base/nl_units.h"
+#include "common/base/nl_nearest.h"
 
 enum { LIST_BYTES = 1024 };
 

@@ -1,7 +1,7 @@
 #include "common/base/nl_options.h"
-#include "common/base/nl_words.h"
 #include "common/base/nl_units.h"
 #include "common/base/version.h"
+#include "common/base/nl_nearest.h"
 
 enum { KEYS_BYTES = 2048 };
 

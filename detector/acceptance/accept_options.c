@@ -1,7 +1,7 @@
 #include "detector/acceptance/accept_options.h"
-#include "common/base/nl_words.h"
 #include "common/base/nl_options.h"
 #include "common/base/nl_units.h"
+#include "common/base/nl_nearest.h"
 
 static const char quick_sizes[] = "0,8,1KiB,64KiB,1MiB,4MiB";
 static const char full_sizes[] = "0,1,2,4,8,16,32,64,128,256,512,1KiB,2KiB,4KiB,8KiB,16KiB,32KiB,64KiB,"

@@ -10,6 +10,7 @@
 #include "common/base/nl_words.h"
 #include "common/base/version.h"
 #include "detector/design/spending.h"
+#include "common/base/nl_nearest.h"
 
 #define QUICK_NS        INT64_C(25000000) /* a half of design quick */
 #define QUICK_SETTLE_NS INT64_C(5000000)  /* before it */

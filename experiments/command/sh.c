@@ -8,6 +8,7 @@
 #include "common/sys/nl_guard.h"
 #include "common/sys/nl_whole.h"
 #include "experiments/command/run_command.h"
+#include "common/base/nl_nearest.h"
 
 /* Processes of a launch that a script has started: they end with the script, and a script can wait for them
  * all. */

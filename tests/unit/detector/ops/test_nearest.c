@@ -1,6 +1,6 @@
-#include "common/base/nl_words.h"
 #include "detector/ops/ops.h"
 #include "tests/unit/unit.h"
+#include "common/base/nl_nearest.h"
 
 TEST(edits_are_letters_put_in_left_out_exchanged_or_swapped_but_not_case_dashes_and_the_prefix_of_mpi) {
     static const struct {
