@@ -9,8 +9,9 @@
 #                                                   With NOISELAB_TESTS=long more of them are measured, on two
 #                                                   ranks.
 #   docs/examples.sh unmarked                       blocks of commands without a marker
-# A block of commands stands below a marker in the Markdown: <!-- example: NAME WORD... -->. In a block of `console` a command begins with "$ ", goes
-# on where a line ends in \, and its output follows; a block of `sh` has commands only, and is one script. Words:
+# A block of commands stands below a marker in the Markdown: <!-- example: NAME WORD... -->. In a block of
+# `console` a command begins with "$ ", goes on where a line ends in \, and its output follows; a block of
+# `sh` has commands only, and is one script. Words:
 #   status=0,3       statuses that its commands may end with (default 0)
 #   stderr           show what they say on stderr, too
 #   head=N           show N lines of the output
@@ -20,12 +21,15 @@
 #   cluster          on the login node of the test cluster
 #   check-only       refresh leaves it alone
 #   elsewhere=FILE   another test runs it; refreshed by its name
-# All examples share a folder, in the order of the documents; what a block writes with --out is removed before it runs.
+# All examples share a folder, in the order of the documents; what a block writes with --out is removed before
+# it runs.
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd) || exit 2
 build=$root/${NOISELAB_BUILD:-build}
-documents='README.md docs/tutorial.md docs/guides/agents.md docs/guides/acceptance.md docs/guides/cluster.md docs/guides/application.md docs/guides/extending.md
-    docs/guides/scale.md docs/guides/advisor.md docs/guides/live.md docs/guides/settings.md docs/guides/gate.md docs/reference/operations.md docs/reference/kinds.md docs/reference/exit-status.md'
+documents='README.md docs/tutorial.md docs/guides/agents.md docs/guides/acceptance.md docs/guides/cluster.md
+    docs/guides/application.md docs/guides/extending.md docs/guides/scale.md docs/guides/advisor.md
+    docs/guides/live.md docs/guides/settings.md docs/guides/gate.md docs/reference/operations.md
+    docs/reference/kinds.md docs/reference/exit-status.md'
 # campaign (a folder of the examples), plot, picture
 pictures='
 first     dose              slowdown
@@ -110,7 +114,7 @@ needed_files() {
 }
 
 # ---- refresh
-# -----------------------------------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------------------------
 
 cluster_dir=''
 cluster_up() {
@@ -181,11 +185,12 @@ refresh() {
 }
 
 # ---- check
-# -------------------------------------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------------------------
 
 # words_in FILE: letters only, without verdicts and units, which are other ones each time
 words_in() { tr -c '[:alpha:]' '\n' <"$1" | grep -E '...' | grep -vxE "$varying" | sort -u; }
-varying='detected|not|inconclusive|pass|fail|PASS|FAIL|INCONCLUSIVE|above|below|decided|undecided|agree|disagree|cannot|told|found'
+varying='detected|not|inconclusive|pass|fail|PASS|FAIL|INCONCLUSIVE|above|below|decided|undecided|agree'
+varying="$varying|disagree|cannot|told|found"
 
 # vocabulary: words that the programs have, whatever the data make them say; in the file of that name
 vocabulary() {

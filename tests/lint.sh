@@ -41,7 +41,12 @@ tracked() {
         grep -E "${1:-.}"
 }
 
-scripts='docs/examples.sh docs/screens.sh experiments/noiselab experiments/noiselab-run experiments/command/*.sh experiments/node-health.sh '"$build"'/libexec/noiselab/*.sbatch analysis/exec/*.sh tests/*.sh tests/bench/*.sh tests/fuzz/*.sh tests/fault/*.sh tests/cluster/cluster.sh tests/cluster/keeper.sh tests/kept/names.sh packaging/*.sh common/contract/*.sh packaging/debian/tests/mpi packaging/debian/*.prerm packaging/debian/*.postinst .ci/run'
+scripts='docs/examples.sh docs/screens.sh experiments/noiselab experiments/noiselab-run
+    experiments/command/*.sh
+    experiments/node-health.sh '"$build"'/libexec/noiselab/*.sbatch analysis/exec/*.sh tests/*.sh
+    tests/bench/*.sh tests/fuzz/*.sh tests/fault/*.sh tests/cluster/cluster.sh tests/cluster/keeper.sh
+    tests/kept/names.sh packaging/*.sh common/contract/*.sh packaging/debian/tests/mpi
+    packaging/debian/*.prerm packaging/debian/*.postinst .ci/run'
 if needs shellcheck 'shellcheck finds nothing in the scripts'; then
     # shellcheck disable=SC2086
     out=$(shellcheck -x -P SCRIPTDIR $scripts 2>&1)
@@ -67,8 +72,11 @@ if needs pyflakes3 'the runner in Python has nothing that is not used, or not th
     out=$(pyflakes3 experiments/noiselab_run tests/runner 2>&1)
     result $? 'the runner in Python has nothing that is not used, or not there' "$out"
 fi
-out=$(awk "FNR == 1 { help = 0; next } /USAGE = '''/ { help = 1 } /^'''/ { help = 0 } !help && length(\$0) > 110 { print FILENAME \":\" FNR }
-    /shell=True|os[.]system|os[.]popen|\\<(eval|exec)\\(/ { print FILENAME \":\" FNR \": no shell, and nothing is evaluated\" }" experiments/noiselab_run/*.py tests/runner/*.py)
+out=$(awk "FNR == 1 { help = 0; next } /USAGE = '''/ { help = 1 } /^'''/ { help = 0 }
+    !help && length(\$0) > 110 { print FILENAME \":\" FNR }
+    /shell=True|os[.]system|os[.]popen|\\<(eval|exec)\\(/ {
+        print FILENAME \":\" FNR \": no shell, and nothing is evaluated\" }" \
+    experiments/noiselab_run/*.py tests/runner/*.py)
 none "$out" 'the runner in Python has lines of 110 columns, starts no shell and evaluates nothing'
 # what Python 3.6 can read, as far as a later one can tell
 out=$(python3 -I -c 'import ast, sys
@@ -78,7 +86,8 @@ for path in sys.argv[1:]:
 none "$out" 'Python 3.6 can read the runner'
 
 # what runs during a measurement must not print, allocate, parse or exit
-forbidden='printf|fprintf|sprintf|snprintf|vsnprintf|puts|fputs|fputc|fwrite|fopen|fflush|malloc|calloc|realloc|free|exit|_exit|abort|getopt|getopt_long|argp_parse'
+forbidden='printf|fprintf|sprintf|snprintf|vsnprintf|puts|fputs|fputc|fwrite|fopen|fflush'
+forbidden="$forbidden|malloc|calloc|realloc|free|exit|_exit|abort|getopt|getopt_long|argp_parse"
 plain() { sed 's/@.*//; s/^__//; s/_chk$//'; }
 for object in detector/measure/measure detector/measure/start_modes detector/measure/late_call \
     detector/ops/work noisegen/patterns/pace detector/acceptance/scan \
@@ -116,7 +125,8 @@ lost=$({ find "$build/obj" -name '*.o' -exec nm -u {} +; nm $rows; } |
     awk '$1 == "U" { used[$2] } $2 ~ /^[RD]$/ && $3 ~ /^(nd_op|ng_kind|nx_check)_/ { row[$3] } END {
     for (r in row) if (!(r in used)) printf " %s", r }')
 none "$lost" 'every operation, kind and check is in its table' \
-    "in none (nd_ops in detector/ops/op_collectives.c, NL_KINDS in common/trace/nl_kinds.h, checks in common/contract/checks.table):$lost"
+    "in none (nd_ops in detector/ops/op_collectives.c, NL_KINDS in common/trace/nl_kinds.h, checks in \
+common/contract/checks.table):$lost"
 
 # operations need no test of their own: tests/cli/operations.bats runs every row
 lost=$(cut -f 1-3 "$build/share/noiselab/words.tsv" | while IFS="$(printf '\t')" read -r program type name; do
@@ -135,7 +145,9 @@ lost=$(cut -f 1-3 "$build/share/noiselab/words.tsv" | while IFS="$(printf '\t')"
     # shellcheck disable=SC2086 # folders
     grep -rqE -e "$words" $where || printf ' %s %s (in %s)' "$type" "$name" "$where"
 done)
-none "$lost" 'every kind, check, channel, experiment, plot and option of the detector has a test that names it' "none:$lost"
+none "$lost" \
+    'every kind, check, channel, experiment, plot and option of the detector has a test that names it' \
+    "none:$lost"
 
 # what an option of the detector sets is read
 lost=$(grep -oE '\b(AT|KEPT)\([A-Z_]+, [a-z_.]+\)' detector/options/options.c | sed 's/.*[ .]//; s/)//' |
@@ -180,7 +192,9 @@ out=$(! command -v Rscript >/dev/null || Rscript --vanilla tests/rooms.R docs/gu
 none "$out" 'rooms of the analysis use those above them'
 
 # An option that a man page names is one of a program, but for those of launchers.
-strange=$(sed 's/\\-/-/g; s/--\(bind-to\|cpu-bind\|mpi\|hint\|acctg-freq\|kill-on-bad-exit\|ntasks-per-node\|overlap\)\>//g' docs/man/*.1 | grep -oE -- '--[a-z][a-z-]+' |
+launchers='bind-to\|cpu-bind\|mpi\|hint\|acctg-freq\|kill-on-bad-exit\|ntasks-per-node\|overlap'
+strange=$(sed "s/\\\\-/-/g; s/--\\($launchers\\)\\>//g" docs/man/*.1 |
+    grep -oE -- '--[a-z][a-z-]+' |
     sort -u | grep -vxF "$(cut -f 3 "$build/share/noiselab/words.tsv")")
 none "$strange" 'man pages name no option that is none'
 
@@ -289,7 +303,8 @@ out=$(sh tests/kept/names.sh "$build" | awk -F '\t' '
     END { for (key in now) if (is_new && now[key] != then[key]) print "new: " key FS now[key] }' \
     - tests/kept/names.tsv)
 none "$out" 'no option, command or row of a table of tests/kept/names.tsv is gone' "$out
-a name that is gone breaks scripts (docs/reference/promises.md); where it is meant to, or this is a new version: put what is new into CHANGELOG.md, and
+a name that is gone breaks scripts (docs/reference/promises.md); where it is meant to, or this is a new
+version: put what is new into CHANGELOG.md, and
 sh tests/kept/names.sh $build >tests/kept/names.tsv, with its diff in the commit"
 
 # what the contract says stands nowhere else by hand (common/contract/README.md)

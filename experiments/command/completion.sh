@@ -8,7 +8,8 @@ shell=$1 words=$2
 # words that are known (those of a table, or of a value written a|b|c), / for files, - for what cannot be
 # known
 cases=$(awk -F '\t' \
-    -v types='--op operation --design design --starts start --arrival arrival --datatype datatype --reduce reduction --kind kind --pattern pattern
+    -v types='--op operation --design design --starts start --arrival arrival --datatype datatype
+    --reduce reduction --kind kind --pattern pattern
     --preset preset --checks check --channel channel' '
     BEGIN { n = split(types, t, "[ \n]+"); for (i = 1; i < n; i += 2) type_of[t[i]] = t[i + 1] }
     $2 == "option" { row[++n_rows] = $0; all[$1] = all[$1] (all[$1] == "" ? "" : " ") $3; next }
@@ -21,7 +22,8 @@ cases=$(awk -F '\t' \
             values = "-"
             if (f[3] in type_of && of[type_of[f[3]]] != "") values = of[type_of[f[3]]]
             else if (f[4] ~ /^[a-z0-9-]+(\|[A-Za-z0-9-]+)+$/) { values = f[4]; gsub(/\|/, " ", values) }
-            else if (f[4] ~ /^(FILE|DIR|PATH|TRACE|CAMPAIGN)$/ || f[3] ~ /^--(out|resume|finish)$/) values = "/"
+            else if (f[4] ~ /^(FILE|DIR|PATH|TRACE|CAMPAIGN)$/ || f[3] ~ /^--(out|resume|finish)$/)
+                values = "/"
             if (f[4] != "-") print "    \047" f[1] " " f[3] "\047) REPLY=\047" values "\047 ;;"
         }
     }' "$words" | sort)
@@ -42,8 +44,8 @@ programs=$(awk -F '\t' '$2 == "option" && $1 !~ / / { print $1 }' "$words" | sor
 
 bourne() {
     cat <<EOT
-# _noiselab_known PROGRAM [OPTION]: sets REPLY to the program's options, or to the values of its option: words, / for files, - for what cannot be
-# known; empty for an option without value
+# _noiselab_known PROGRAM [OPTION]: sets REPLY to the program's options, or to the values of its option:
+# words, / for files, - for what cannot be known; empty for an option without value
 _noiselab_known() {
     case "\$*" in
 $cases
@@ -74,12 +76,15 @@ bash)
     bourne
     cat <<'EOT'
 _noiselab() {
-    local REPLY program=${COMP_WORDS[0]##*/} first=1 at=$COMP_CWORD current=${COMP_WORDS[COMP_CWORD]} option='' list
+    local REPLY program=${COMP_WORDS[0]##*/} first=1 at=$COMP_CWORD current=${COMP_WORDS[COMP_CWORD]}
+    local option='' list
     if [ "$program" = noiselab ] && [ "$at" -gt 1 ]; then
         program=noiselab-${COMP_WORDS[1]} first=2
         [ "$program" != noiselab-help ] || program='noiselab help'
     fi
-    if [ "$program" = noiselab-run ] && [ "$at" -gt "$first" ]; then program="noiselab-run ${COMP_WORDS[first]}"; fi
+    if [ "$program" = noiselab-run ] && [ "$at" -gt "$first" ]; then
+        program="noiselab-run ${COMP_WORDS[first]}"
+    fi
     # --option=value comes in three words
     if [ "$current" = = ]; then
         option=${COMP_WORDS[at - 1]} current=''
