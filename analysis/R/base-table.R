@@ -210,10 +210,23 @@ new_view <- function(sentences, table = NULL, legend = NULL, warnings = characte
        command = command, report = report)
 }
 
-# Lines of a text; a number keeps its % beside it.
+# Lines of a text; a number keeps its % beside it, and a command that fits into a line can be copied from it.
 fold <- function(text, width = text_width) {
-  lines <- unlist(lapply(gsub(" %", "^%", text, fixed = TRUE), strwrap, width = width + 1))
-  gsub("^%", " %", lines, fixed = TRUE)
+  whole <- vapply(text, whole_commands, "", width, USE.NAMES = FALSE)
+  lines <- unlist(lapply(gsub(" %", "^%", whole, fixed = TRUE), strwrap, width = width + 1))
+  lines <- gsub("^%", " %", lines, fixed = TRUE)
+  if (any(grepl("`", text, fixed = TRUE))) lines else gsub("`", " ", lines, fixed = TRUE)
+}
+
+# The blanks of commands of noiselab as "`", by which no line is broken.
+whole_commands <- function(text, width) {
+  if (grepl("`", text, fixed = TRUE)) return(text)
+  commands <- "(analyze|project|plan|run|report|plot|compare|profile|help|doctor)"
+  at <- gregexpr(paste0("noiselab ", commands, "( |$).*?(?=[;,)] |[.]?$|[.] )"), text, perl = TRUE)
+  regmatches(text, at) <- lapply(regmatches(text, at), function(command) {
+    ifelse(nchar(command) < width, gsub(" ", "`", trimws(command), fixed = TRUE), command)
+  })
+  text
 }
 
 view_lines <- function(view, width = text_width, most = screen_lines, colour = FALSE) {

@@ -2,7 +2,8 @@
 # there.
 
 # What a campaign is judged by, as it was asked for when it was planned: `margin` (text), `limits`,
-# `classes` (files), `reference` (folders), those that it has. Empty for several campaigns, and for launches
+# `classes` (files), `reference` (folders), those that it has; and `analysis`, by which the runner answers:
+# the first that the schedule names, else the experiment's name. Empty for several campaigns, and for launches
 # without a schedule.
 campaign_asked <- function(dirs) {
   file <- file.path(dirs, schedule_file)
@@ -11,8 +12,10 @@ campaign_asked <- function(dirs) {
   keys <- comment_keys(lines[startsWith(lines, "#")])
   of <- function(key) unname(keys[names(keys) == key & !keys %in% c("", "-")])
   beside <- function(key, file) if (length(of(key)) > 0) file.path(dirs, file)
-  asked <- list(margin = utils::head(of("margin_percent"), 1), limits = beside("limits", "limits.conf"),
-                classes = beside("classes", "classes.conf"), reference = of("reference"))
+  analysis <- utils::head(c(sub(",.*", "", of("analyses")), of("experiment")), 1)
+  asked <- list(margin = utils::head(of("margin_percent"), 1), analysis = analysis,
+                limits = beside("limits", "limits.conf"), classes = beside("classes", "classes.conf"),
+                reference = of("reference"))
   asked[lengths(asked) > 0]
 }
 

@@ -225,8 +225,8 @@ analyze_stability <- function(operands, values, form) {
   campaign <- read_campaign(operands)
   table <- stability_table(campaign, alpha, spread = spread)
   advice <- recommend_configuration(table)
-  advice$commands <- sub("--pilot DIR", paste("--pilot", paste(operands, collapse = " ")), advice$commands,
-                         fixed = TRUE)
+  pilot <- paste("--pilot", paste(vapply(operands, quote_word, ""), collapse = " "))
+  advice$commands <- sub("--pilot DIR", pilot, advice$commands, fixed = TRUE)
   notes <- brief_notes(campaign)
   best <- if (is.null(advice$row)) NA_character_ else configuration_name(advice$row)
   lines <- answered(
@@ -256,6 +256,16 @@ how_measured <- function(table) {
   ifelse(is.na(table$count), timed, paste0("x", format_count_each(table$count)))
 }
 
+stability_sentences <- function(advice) {
+  best <- advice$row
+  if (is.null(best)) return(upper_first(paste0(advice$why, ".")))
+  c(sprintf("Measure with %s: %s.", configuration_name(best), advice$why[1]),
+    upper_first(paste0(advice$why[2], ".")),
+    if (length(advice$equal) > 0) {
+      sprintf("%s could not be distinguished from it.", few_words(advice$equal, 3))
+    })
+}
+
 # On one screen: what to measure with and why, then every configuration.
 stability_view <- function(table, advice, alpha, spread, notes, operands) {
   best <- advice$row
@@ -275,13 +285,7 @@ stability_view <- function(table, advice, alpha, spread, notes, operands) {
     )
   )
   new_view(
-    if (is.null(best)) {
-      upper_first(paste0(advice$why, "."))
-    } else {
-      c(sprintf("Measure with %s: %s.", configuration_name(best), advice$why[1]),
-        upper_first(paste0(advice$why[2], ".")),
-        if (length(advice$equal) > 0) sprintf("Not told apart from it: %s.", few_words(advice$equal, 3)))
-    },
+    stability_sentences(advice),
     shown,
     sprintf(
       paste0("CV: scatter of the clean time over launches, at most %g %% wanted; merit: level within reach ",
@@ -414,21 +418,25 @@ rse_table <- function(table, conf) {
   )
 }
 
-reproducibility_view <- function(table, conf, notes, operands) {
+reproducibility_sentence <- function(table) {
   known <- table[!is.na(table$rse_percent), ]
   worst <- known[which.max(known$rse_percent), ]
+  sprintf(
+    "Repeated launches agree within a relative standard error of %s %%%s; the worst is %s with %s ranks.",
+    paste(unique(plain(range(known$rse_percent))), collapse = " to "),
+    if (nrow(known) == 1) {
+      ""
+    } else {
+      sprintf(" over %d rows", nrow(known))
+    },
+    panel_name(worst),
+    format_level(worst$ranks)
+  )
+}
+
+reproducibility_view <- function(table, conf, notes, operands) {
   new_view(
-    sprintf(
-      "Repeated launches agree within a relative standard error of %s %%%s; the worst is %s with %s ranks.",
-      paste(unique(plain(range(known$rse_percent))), collapse = " to "),
-      if (nrow(known) == 1) {
-        ""
-      } else {
-        sprintf(" over %d rows", nrow(known))
-      },
-      panel_name(worst),
-      format_level(worst$ranks)
-    ),
+    reproducibility_sentence(table),
     rse_table(table, conf),
     "times in \u00b5s; RSE: standard error of the mean over launches, percent of it; all starts count",
     sprintf("no RSE: %s", unique(stats::na.omit(table$reason))),

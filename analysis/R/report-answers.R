@@ -3,8 +3,10 @@
 
 # The sentences of the first screen.
 report_answer <- function(analysis) {
-  if (is_clean(analysis)) return(clean_answer(analysis))
   campaign <- analysis$campaign
+  asked <- tryCatch(planned_answer(analysis), nl_error = function(e) NULL)
+  if (!is.null(asked)) return(asked)
+  if (is_clean(analysis)) return(clean_answer(analysis))
   if (compares_algorithms(campaign)) {
     margin <- analysis$margin %||% advise_margin_percent
     return(advice_sentences(advice_of(campaign, campaign$dirs, analysis$alpha, margin), margin))
@@ -20,6 +22,21 @@ report_answer <- function(analysis) {
   } else {
     answer_sentences(analysis)
   }
+}
+
+# Of experiments with an analysis of their own what that says; NULL: of all others.
+planned_answer <- function(analysis) {
+  campaign <- analysis$campaign
+  switch(
+    campaign_asked(campaign$dirs)$analysis %||% "",
+    stability = stability_sentences(recommend_configuration(stability_table(campaign, analysis$alpha))),
+    reproducibility = {
+      table <- reproducibility(campaign, 1 - analysis$alpha)
+      check_reproducibility(table)
+      reproducibility_sentence(table)
+    },
+    intervals = interval_sweep(campaign, analysis$margin, analysis$alpha, analysis$power)$sentences
+  )
 }
 
 report_where <- function(campaign) {

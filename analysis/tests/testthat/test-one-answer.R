@@ -67,11 +67,49 @@ test_that("of acceptance: healthy, a slow node, and wrong data", {
   expect_one_answer("acceptance", local_acceptance(slow_node = 2, seed = 2))
 })
 
-test_that("of experiments without a report of their own kind", {
+# The campaign as the runner planned it: by what it answers, and what it was asked.
+planned_as <- function(dir, experiment, analyses = "", margin = "-") {
+  launches <- basename(dirname(Sys.glob(file.path(dir, "*", "launch.json"))))
+  writeLines(
+    c("# schema: 1", paste("# experiment:", experiment), paste("# analyses:", analyses),
+      paste("# margin_percent:", margin), "launch\tset\tnodes\tranks\targuments",
+      paste(launches, "1", "-", "2", "--seconds", "1", sep = "\t")),
+    file.path(dir, "schedule.tsv")
+  )
+  dir
+}
+
+test_that("of a margin on many nodes, which leads, of an agent and of nodes", {
+  dir <- local_folder()
+  simulate_agent_campaign(dir, pairs = 12, operations = "barrier", bytes = 0, agent_burst_ns = 5e5,
+                          slowdown_percent = 0.5, seed = 3)
+  add_agent_slices(dir, 500)
+  asked <- "1%:nodes=1000,every=1ms"
+  expect_one_answer("agent", planned_as(dir, "agent", "agent", asked))
+  said <- status_of("noiselab-analyze", "agent", "--json", dir)$out
+  said <- jsonlite::fromJSON(paste(said, collapse = "\n"))
+  expect_equal(said$margin_words, margin_request(asked)$words)
+  expect_match(said$first_screen[2], paste0("^Margin of ", said$margin_words))
+  expect_one_answer("acceptance", planned_as(local_acceptance(seed = 1), "acceptance", margin = asked))
+})
+
+test_that("of experiments with an analysis of their own, whose report answers the same question", {
   dir <- local_campaign(pairs = 40, launches = 3, levels_percent = c(0, 2))
-  expect_one_answer("stability", dir, report = FALSE)
+  expect_one_answer("stability", planned_as(dir, "stability"))
   starts <- local_starts(pairs = 2, launches = 3, arms = "off", design = "single", base_sd = 0.05)
-  expect_one_answer("reproducibility", starts, report = FALSE)
-  expect_one_answer(c("--burst", "1ms", "--period", "100ms"), character(), report = FALSE,
-                    program = "noiselab-project")
+  expect_one_answer("reproducibility", planned_as(starts, "reproducibility"))
+  # what too few launches cannot answer leaves the report that there is
+  few <- planned_as(local_starts(pairs = 2, launches = 1, arms = "off", design = "single"), "reproducibility")
+  file <- file.path(local_folder(), "r.html")
+  expect_equal(status_of("noiselab-report", few, "--out", file)$status, 0L)
+  expect_match(answer_box(file), "synchronised starts were made")
+})
+
+test_that("of a projection, on its page", {
+  words <- c("--burst", "1ms", "--period", "100ms", "--margin", "1%:nodes=10,every=1ms")
+  expect_one_answer(words, character(), report = FALSE, program = "noiselab-project")
+  file <- file.path(local_folder(), "p.html")
+  expect_equal(status_of("noiselab-project", words, "--out", file)$status, 1L)
+  said <- jsonlite::fromJSON(paste(status_of("noiselab-project", words, "--json")$out, collapse = "\n"))
+  for (sentence in said$first_screen) expect_match(answer_box(file), squashed(sentence), fixed = TRUE)
 })

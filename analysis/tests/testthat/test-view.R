@@ -160,6 +160,20 @@ test_that("a number keeps its % beside it where a sentence folds", {
   expect_length(fold(character()), 0)
 })
 
+test_that("a command stands on one line where it fits, and can be copied from there", {
+  for (words in c("noiselab project some/campaign",
+                  "noiselab analyze acceptance --margin 5%:nodes=9,every=1ms a")) {
+    for (before in seq(1, 90, 7)) {
+      lines <- fold(paste0(strrep("x ", before), "see ", words, "; more words, and more of them follow."))
+      expect_true(any(grepl(paste0(words, ";"), lines, fixed = TRUE)))
+      expect_lte(max(nchar(lines)), 100)
+    }
+  }
+  # one that is longer than a line is folded, and what has no command is as it was
+  expect_lte(max(nchar(fold(paste("noiselab run agent", strrep("--op barrier ", 20))))), 100)
+  expect_equal(fold("of `a b` and c", 10), c("of `a b`", "and c"))
+})
+
 test_that("empty lines give way before rows do", {
   view <- list(sentences = paste(rep("word", 120), collapse = " "), table = sprintf("  row %d", 1:13),
                warnings = paste(rep("busy", 30), collapse = " "),
