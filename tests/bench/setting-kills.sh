@@ -28,7 +28,7 @@ within() { # within SECONDS COMMAND
 }
 none_left() { ! left >"$work/left"; }
 
-n_done() { grep -s ",$(git describe --always)," "$NOISELAB_EVIDENCE/setting-kills.csv" | wc -l; }
+n_done() { grep -s ",$(git describe --always)," "$NOISELAB_EVIDENCE/setting-kills.csv" | grep -c ''; }
 for ((n = $(n_done); n < kills; n++)); do
     victim=${victims[n % ${#victims[@]}]} after_ms=$((RANDOM % 4000))
     echo 5 >"$knob"

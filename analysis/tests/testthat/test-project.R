@@ -578,7 +578,10 @@ test_that("draws that three jobs took, put together, give the answer of one that
   fewer <- answer(project_of("--merge", files[1:2], "--json"))
   expect_match(fewer$notes, "of 4 replicates 1 are not in these files, the first is number 3", all = FALSE)
   expect_false(identical(fewer$projections$ci_high, whole$projections$ci_high))
-  expect_identical(project_of("--merge", files, "--margin", "0.0001")$status, 1L)
+  # a margin is judged as of the draws of one job: by so few a small one cannot be kept for sure
+  judged <- project_of("--merge", files, "--margin", "0.0001")$status
+  expect_identical(judged, project_of(ask, "--replicates", "1-4", "--margin", "0.0001")$status)
+  expect_true(judged %in% c(1L, 3L))
 })
 
 test_that("files that do not belong together are refused", {
