@@ -245,7 +245,7 @@ answers_need_words <- function(answers, analysis) {
 account_columns <- function(rows) {
   new_table(host = col_words("agent on", node_label(rows)),
             cpu_percent = col_number("CPU", rows$cpu_percent, three, "%"),
-            on_ranks_percent = col_number("of ranks", rows$on_ranks_percent, three, "%"),
+            on_ranks_percent = col_number("on rank CPUs", rows$on_ranks_percent, three, "%"),
             wakeups_per_s = col_number("wake-ups/s", rows$wakeups_per_s, three),
             rss_kib = col_number("memory", rows$rss_kib, function(x) format_bytes(1024 * x)),
             written_bytes_per_s = col_number("written/s", rows$written_bytes_per_s, format_bytes),

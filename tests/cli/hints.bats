@@ -26,10 +26,33 @@ all_hints_work() {
     ! grep -E ' (DIR|NAME|FILE)( |$)' "$BATS_TEST_TMPDIR/hints" || false
     while read -r line; do
         case $line in 'noiselab run '*) line="$line --dry-run" ;; esac
-        PATH=$BIN:$PATH bash -c "$line" </dev/null >"$BATS_TEST_TMPDIR/said" 2>&1 && status=0 || status=$?
+        PATH=$BIN:$PATH bash -c "$line" </dev/null >"$BATS_TEST_TMPDIR/output" 2>&1 && status=0 || status=$?
         echo "$status: $line"
-        [ "$status" -le 1 ] || [ "$status" -eq 3 ] || { cat "$BATS_TEST_TMPDIR/said"; false; }
+        [ "$status" -le 1 ] || [ "$status" -eq 3 ] || { cat "$BATS_TEST_TMPDIR/output"; false; }
     done <"$BATS_TEST_TMPDIR/hints"
+}
+
+# headings FILE: of the tables on a screen: what stands in columns on the first line after an empty one,
+# without units and values
+headings() {
+    awk 'blank && /^  [^ ]/ { print } { blank = /^$/ }' "$1" | sed -E 's/^ +//; s/  +/\n/g' |
+        sed -E 's/^[0-9]+ % //; s/ (%|µs|s|ms)$//; s/ [0-9.]+$//' | grep -v '[0-9]' | sort -u
+}
+
+# plain English, which nobody looks up
+plain='agent on|calls|check|every|how often|longest|mean|memory|new minus old|of a CPU|of the node|on'
+plain="$plain|operation|ranks?|runs|size|slower|suitable|time|value|who|written/s"
+
+# all_words_known FILE LEAST: noiselab help knows the headings and the verdicts of a screen
+all_words_known() {
+    { headings "$1"; grep -oE '[▲△○◆■] .*' "$1" | sed -E 's/^. //; s/  .*//'; } | sort -u |
+        grep -vxE "$plain" >"$BATS_TEST_TMPDIR/words"
+    cat "$BATS_TEST_TMPDIR/words"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/words")" -ge "$2" ]
+    while read -r word; do
+        # shellcheck disable=SC2086 # several words
+        "$BIN/noiselab" help $word >/dev/null
+    done <"$BATS_TEST_TMPDIR/words"
 }
 
 @test "of a campaign: its analysis, its report, and what it says of many nodes" {
@@ -40,8 +63,13 @@ all_hints_work() {
         # shellcheck disable=SC2086 # words of a command
         "$BIN/noiselab" $words >said || [ $? -eq 3 ]
         cat said >>all
+        echo >>all
     done
     all_hints_work all 2
+    "$BIN/noiselab" analyze first >screen || [ $? -eq 3 ]
+    all_words_known screen 4
+    "$BIN/noiselab" project --burst 1ms --period 1s >screen
+    all_words_known screen 2
 }
 
 @test "of a profile: all its tables, and what noise means on many nodes" {
@@ -51,6 +79,7 @@ all_hints_work() {
         "$(realpath "$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}")/tests-mpi/late_probe" 300 1000 0 \
         300 2>said >/dev/null
     all_hints_work said 2
+    all_words_known said 1
 }
 
 @test "of a campaign that was cut short: how to go on" {
@@ -72,6 +101,12 @@ all_hints_work() {
     "$BIN/noiselab" analyze agent 'an agent' >>said || [ $? -le 3 ]
     all_hints_work said 2
     grep -q "equivalent 'an agent'" hints
+    # in a table as wide as this one a single blank may stand between headings
+    for word in CPU 'on rank CPUs' wake-ups/s accounts; do
+        grep -qF "$word" said
+        # shellcheck disable=SC2086 # several words
+        "$BIN/noiselab" help $word
+    done
 }
 
 @test "of nodes, and of a busy machine: how to be judged, and how to wait until it is quiet" {
@@ -81,6 +116,8 @@ all_hints_work() {
         >said 2>&1
     all_hints_work said 2
     grep -q 'acceptance --margin' hints
+    "$BIN/noiselab" analyze acceptance --margin 5%:nodes=1000,every=1ms nodes >said || [ $? -le 3 ]
+    all_words_known said 1
     # what doctor and the warnings of acceptance say of a busy CPU
     sources=$BATS_TEST_DIRNAME/../..
     wait=$(grep -ohE -- '--wait-quiet [0-9a-z]+' "$sources/experiments/command/doctor_probes.c" \
@@ -88,7 +125,7 @@ all_hints_work() {
     [ -n "$wait" ]
     sleep 99 3>&- &
     started=$!
-    for words in 'sensitivity --levels 1' "agent --agent-pid $started" acceptance 'stability --levels 1'; do
+    for words in 'sensitivity --levels 1' "agent --agent-pid $started" acceptance stability; do
         # shellcheck disable=SC2086 # words of a command
         "$BIN/noiselab" run $words $wait --dry-run --out later
     done
@@ -96,7 +133,7 @@ all_hints_work() {
 
 @test "of Slurm where there is none: the script that would be submitted is one" {
     cd "$BATS_TEST_TMPDIR"
-    for words in sensitivity acceptance stability reproducibility; do
+    for words in sensitivity acceptance 'stability --ranks 2' 'reproducibility --ranks 1,2'; do
         # shellcheck disable=SC2086 # words of a command
         PATH=$(path_without "$BATS_TEST_TMPDIR/bin" sbatch sinfo squeue) "$BIN/noiselab" run $words --submit \
             --dry-run --nodes 2 --out later >script 2>said
