@@ -142,7 +142,10 @@ acceptance_view <- function(result, operands) {
   bad <- bad[!duplicated(paste(bad$check, bad$entity)), ]
   failed <- sprintf("%s%s, %s: %s", ifelse(nzchar(bad$entity), paste0(bad$entity, ": "), ""), bad$check,
                     figure_interval(bad), bad$todo)
-  open <- rows[rows$verdict == "inconclusive" & nzchar(rows$reason), ]
+  # what the answer says of a busy reference is not said again
+  open <- rows[
+    rows$verdict == "inconclusive" & nzchar(rows$reason) & !rows$reason %in% result$busy_reference,
+  ]
   # the costliest, where the sentences have room: the table of who makes the noise is in --all
   noise <- grep("^CPU time of", result$noise, value = TRUE, invert = TRUE)
   noise[1] <- sub(": most by .*?(?=;|\\.$)", "", noise[1], perl = TRUE)

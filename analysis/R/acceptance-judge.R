@@ -88,6 +88,7 @@ judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha 
                     scale_line(scale, judgements, at_scale, result$causes))
   result$complete <- !any(acceptance$progress$complete < acceptance$progress$planned) &&
     all(vapply(acceptance$launches, function(info) identical(info$ended, "complete"), TRUE))
+  result$busy_reference <- referred$busy %||% NA_character_
   result$nodes <- node_verdicts(result)
   result$verdict <- overall_verdict(result)
   result$answer <- acceptance_answer(result)
@@ -519,6 +520,10 @@ acceptance_answer <- function(result) {
   if (result$self_check$verdict == "inconclusive") {
     return(paste0(lead, "this run may have missed a bad node; its self-check failed: ",
                   result$self_check$reason, "."))
+  }
+  if (result$verdict == "inconclusive" && !is.na(result$busy_reference)) {
+    return(paste0(lead, "no check failed, and nothing passes by the reference, because ",
+                  result$busy_reference, "."))
   }
   if (result$verdict == "inconclusive") {
     open <- result$checks$check[result$checks$verdict == "inconclusive"]

@@ -129,9 +129,13 @@ plan_at_scale <- function(acceptance, asked, alpha = 0.01, seconds = NULL) {
   }
   worst <- stated[order(-ifelse(is.na(stated$ci_high), Inf, stated$ci_high), -stated$value), ][1, ]
   noises <- node_noises(acceptance, scans, worst$host)
+  n <- length(noises)
+  own_sd <- vapply(noises, own_spread, 0, asked, alpha / n)
   needed <- function(total_s, unseen_s) {
-    max(vapply(noises, needed_margin, 0, utils::modifyList(asked, list(unseen_s = unseen_s)),
-               alpha / length(noises), total_s / checks_s, 1 - (1 - healthy_power) / length(noises)))
+    at <- utils::modifyList(asked, list(unseen_s = unseen_s))
+    max(mapply(needed_margin, noises, own_sd = own_sd,
+               MoreArgs = list(asked = at, alpha = alpha / n, times = total_s / checks_s,
+                               power = 1 - (1 - healthy_power) / n)))
   }
   passes <- function(total_s, unseen_s = asked$unseen_s) needed(total_s, unseen_s) < asked$percent
   plan <- list(host = worst$host, value = worst$value, low = worst$ci_low, asked = asked,
@@ -173,24 +177,36 @@ first_that <- function(values, holds, ...) {
 }
 
 # The margin (percent) that a run `times` as long as the record passes with probability `power`: its upper
-# end, and what records of that length, and this one, differ by. What bursts that nobody saw may cost does not
-# differ. Inf: there is no upper end.
-needed_margin <- function(noise, asked, alpha, times, power) {
+# end, and what records of that length differ by, and this one from the truth (`own_sd`, of the logarithm; NA:
+# it is too short to tell). What bursts that nobody saw may cost does not differ. Inf: there is no upper end.
+needed_margin <- function(noise, asked, alpha, times, power, own_sd = NA_real_) {
   if (is.na(noise$rate_hz)) return(Inf)
   longer <- watched_longer(noise, times)
-  cell <- function(unseen_s) {
-    scale_cell(longer, utils::modifyList(asked, list(unseen_s = unseen_s, percent = NA_real_)), alpha)
-  }
-  whole <- cell(asked$unseen_s)
+  whole <- cell_unseen(longer, asked, alpha, asked$unseen_s)
   if (!is.finite(whole$high)) return(Inf)
   # of costs that tell those beyond them nothing depends on what was not seen
   rests <- !is.null(rests_on_unseen_s(longer, asked$unseen_s))
-  seen <- if (rests) cell(min(scale_plan$unseen_s)) else whole
+  seen <- if (rests) cell_unseen(longer, asked, alpha) else whole
   high <- if (is.finite(seen$high)) min(seen$high, whole$high) else whole$high
-  # of the logarithm: the standard error is that of a run so long, and of this record the root of `times` more
-  chance <- sqrt(1 + times) * stats::qnorm(power) / stats::qnorm(1 - alpha / 2)
-  by_chance <- if (seen$value > 0) high * (high / seen$value)^chance else high
-  whole$high + max(0, by_chance - high)
+  if (!(seen$value > 0)) return(whole$high)
+  sd <- log(high / seen$value) / stats::qnorm(1 - alpha / 2)
+  own_sd <- own_sd %else% (sd * sqrt(times))
+  whole$high + high * expm1(stats::qnorm(power) * sqrt(sd^2 + own_sd^2))
+}
+
+# What a record's own cost is known by, of its logarithm; NA: it has no upper end.
+own_spread <- function(noise, asked, alpha) {
+  if (is.na(noise$rate_hz)) return(NA_real_)
+  cell <- cell_unseen(noise, asked, alpha)
+  if (is.finite(cell$high) && cell$value > 0) {
+    log(cell$high / cell$value) / stats::qnorm(1 - alpha / 2)
+  } else {
+    NA_real_
+  }
+}
+
+cell_unseen <- function(noise, asked, alpha, unseen_s = min(scale_plan$unseen_s)) {
+  scale_cell(noise, utils::modifyList(asked, list(unseen_s = unseen_s, percent = NA_real_)), alpha)
 }
 
 # A time as an option takes it.

@@ -120,7 +120,8 @@ judge_reference <- function(acceptance, figures, reference, alpha, margins = mar
     reason = reason,
     limit = ifelse(is.na(bound$limit) | refused, "", paste(bound$relation, format_figure(shown, f$unit)))
   )
-  list(rows = rows_at(rows, which(looked)), power = power, notes = c(notes, power_note(power, design)))
+  list(rows = rows_at(rows, which(looked)), power = power, notes = c(notes, power_note(power, design)),
+       busy = busy)
 }
 
 is_learnt <- function(rows) about_measures(rows$check, rows$metric, "learnt")$learnt %in% TRUE

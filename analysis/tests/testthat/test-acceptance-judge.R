@@ -392,6 +392,9 @@ test_that(paste0("a reference separates: beyond its own bound and the margin fai
   )
   refused <- judge_acceptance(with_others(0, 1, 1), reference = with_others(0, 100, 2, busy = 1))
   expect_match(refused$notes, "the reference passes nothing: other tasks used", all = FALSE)
+  expect_match(refused$answer, paste0("^INCONCLUSIVE on 1 node: no check failed, and nothing passes by the ",
+                                      "reference, because other tasks used up to .*: repeat it "))
+  expect_false(any(grepl("other tasks used up to", acceptance_view(refused, "refused")$warnings)))
   expect_false(refused$verdict == "pass")
 })
 

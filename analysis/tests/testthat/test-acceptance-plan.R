@@ -110,6 +110,7 @@ asked_at <- function(percent, unseen_s = usual_unseen_s) {
 
 test_that(paste0("a margin of many nodes is planned: the shortest run that passes it, else the longest ",
                  "burst that may go unseen, else what the noise costs already"), {
+  coarse_walks()
   campaign <- ticking()
   short <- plan_at_scale(campaign, asked_at(5, 1e-5))
   expect_true(short$measuring_s %in% scale_plan$lengths_s)
@@ -150,6 +151,7 @@ test_that("a search finds the first value that holds, where all behind it do", {
 })
 
 test_that("a longer record of many bursts is looked at as one of few is", {
+  coarse_walks()
   many <- node_noise("many", rep(2e-6, 1.2e6), rate_hz = 100, watched_s = 12000)
   expect_equal(watched_longer(many, 4)$watched_s, 48000)
   unknown <- many
