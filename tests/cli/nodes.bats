@@ -173,7 +173,7 @@ no_line_but() {
     needs_cpus 2
     [ "$(id -u)" = 0 ] || skip 'needs root, to mount a small file system'
     mkdir "$OUT"
-    mount -t tmpfs -o size=32k noiselab-test "$OUT" || skip 'cannot mount a tmpfs here'
+    mount -t tmpfs -o size=64k noiselab-test "$OUT" || skip 'cannot mount a tmpfs here'
     status=0
     in_a_minute "$DETECT" --out "$OUT" --op barrier --levels 1 --half-period 2ms --warmup 0s --seconds 30 \
         --launch-id one 2>"$ERR" || status=$?
