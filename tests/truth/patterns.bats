@@ -22,9 +22,10 @@ was_undisturbed() {
             and .bursts_late <= 1 + .bursts_run / 100] | all)'
 }
 
-# delivers EXPRESSION OPTION...: a load whose certificate makes EXPRESSION true, in the first of three
-# attempts on a free CPU
+# delivers EXPRESSION OPTION...: a load whose certificate makes EXPRESSION true, in one of three attempts:
+# what a hypervisor charges with wake-ups is in no account, and who is wrong is wrong each time
 delivers() {
+    local free=''
     for attempt in 1 2 3; do
         noiselab-gen --json --tolerance 100000 "${@:2}" >certificate
         if says "$1"; then return 0; fi
@@ -32,9 +33,10 @@ delivers() {
             lateness_ns, involuntary_switches}' certificate
         if was_undisturbed; then
             echo "attempt $attempt of noiselab-gen ${*:2}: not delivered on a free CPU"
-            return 1
+            free=yes
         fi
     done
+    [ -z "$free" ] || return 1
     cannot_tell 'in three attempts the CPU was never free'
 }
 
