@@ -235,16 +235,16 @@ noise_lines <- function(acceptance, figures, causes) {
 unseen_words <- function(others, host, least_points = 0) {
   for (o in Filter(function(o) o$host == host, known_others(others))) {
     account <- o$account
-    if (is.null(account)) next
-    if (!is_number(account$unaccounted_percent)) {
+    percent <- unaccounted_percent(account)
+    if (is.infinite(percent)) {
       return(
         "how long the CPUs were busy cannot be read, so that nobody knows whom the record of who ran lacks"
       )
     }
-    if (account$unaccounted_percent > max(account$resolution_percent %||% 0, least_points)) {
+    if (percent > least_points) {
       return(sprintf(
         "%s of the CPU time was used by nobody who could be seen%s",
-        format_figure(account$unaccounted_percent, "percent"),
+        format_figure(percent, "percent"),
         if (is.null(account$blind)) {
           ""
         } else {
@@ -257,19 +257,10 @@ unseen_words <- function(others, host, least_points = 0) {
 }
 
 # Of the CPU time of a host, percent that nobody who could be seen used, in the launch in which it was most:
-# 0 where ticks leave as much open, or where a list of tasks counts it as the others' already; Inf where it
-# is not known.
+# 0 where a list of tasks counts it as the others' already; Inf where it is not known.
 hidden_percent <- function(others, host) {
-  worst <- 0
-  for (o in Filter(function(o) o$host == host && !identical(o$source, "proc"), known_others(others))) {
-    account <- o$account
-    if (is.null(account)) next
-    if (!is_number(account$unaccounted_percent)) return(Inf)
-    if (account$unaccounted_percent > (account$resolution_percent %||% 0)) {
-      worst <- max(worst, account$unaccounted_percent)
-    }
-  }
-  worst
+  mine <- Filter(function(o) o$host == host && !identical(o$source, "proc"), known_others(others))
+  max(0, vapply(mine, function(o) unaccounted_percent(o$account), 0))
 }
 
 # Figures of which the share of CPU time that others took reaches up to what they would have if all that
@@ -332,13 +323,6 @@ blind_words <- function(others, host) {
 interval_text <- function(row) {
   if (is.na(row$ci_low) || is.na(row$ci_high)) return("")
   sprintf(" (%s to %s)", format_effect(max(0, row$ci_low), FALSE), format_effect(row$ci_high, FALSE))
-}
-
-# "CPU 3", "the CPUs 0 and 1", of "3", "0,1".
-cpus_words <- function(lists) {
-  vapply(strsplit(lists, ",", fixed = TRUE), function(cpus) {
-    if (length(cpus) == 1) paste("CPU", cpus) else paste("the CPUs", join_words(cpus))
-  }, "")
 }
 
 taker_lines <- function(host, causes) {

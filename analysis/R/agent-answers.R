@@ -729,13 +729,7 @@ burst_sentences <- function(bursts) {
     }
     cpus <- strsplit(row$cpus, ",", fixed = TRUE)[[1]]
     mainly <- length(cpus) > 1 && isTRUE(row$cpu_share > 0.9)
-    place <- if (identical(cpus, "-")) {
-      "a rank's CPU"
-    } else if (length(cpus) == 1 || mainly) {
-      paste("CPU", cpus[1])
-    } else {
-      paste("the CPUs", join_words(utils::head(cpus, 4)))
-    }
+    place <- if (identical(cpus, "-")) "a rank's CPU" else cpus_words(if (mainly) cpus[1] else row$cpus)
     where <- paste0(if (row$source == "thread") "the ranks lost " else "it runs ", if (mainly) "mainly ",
                     if (row$source != "thread") "on ", place)
     if (isTRUE(row$period_by == "given")) {

@@ -61,20 +61,19 @@ pool_of_task <- function(task) sub("^(kworker/u?[0-9]+):[0-9]+", "\\1", task)
 # On minus off, us per second, of what a task had in each half: by pairs, or of undisturbed stretches, which
 # have no partner.
 account_shift <- function(shift, ns) {
+  if (!shift$is_quick) return(paired_shift(shift, ns, function(pairs) pairs$on %in% shift$on))
   rows <- shift$rows
   rows$account_ns <- ns
-  if (shift$is_quick) return(stretch_shift(utils::modifyList(shift, list(rows = rows)), "account_ns"))
-  pairs <- pair_rows(rows)
-  mine <- which(pairs$on %in% shift$on)
-  ratio_shift(rows, pairs$on[mine], pairs$off[mine], "account_ns")
+  stretch_shift(utils::modifyList(shift, list(rows = rows)), "account_ns")
 }
 
 # The same by all pairs of the agent, short ones included.
-paired_shift <- function(shift, ns) {
+paired_shift <- function(shift, ns,
+                         is_mine = function(pairs) shift$rows[["kind"]][pairs$on] %in% shift$kind) {
   rows <- shift$rows
   rows$account_ns <- ns
   pairs <- pair_rows(rows)
-  mine <- which(as.character(rows[["kind"]][pairs$on]) == shift$kind)
+  mine <- which(is_mine(pairs))
   ratio_shift(rows, pairs$on[mine], pairs$off[mine], "account_ns")
 }
 

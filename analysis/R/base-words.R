@@ -5,6 +5,15 @@ few_words <- function(words, most = 4) {
   paste0(paste(utils::head(words, most), collapse = ", "), if (more > 0) sprintf(" and %d more", more))
 }
 
+# "CPU 3", "the CPUs 0 and 1", "the CPUs 0, 1, 2, 3 and 4 more", of "3", "0,1", "0,1,2,3,4,5,6,7".
+cpus_words <- function(lists, most = 4) {
+  vapply(strsplit(lists, ",", fixed = TRUE), function(cpus) {
+    more <- length(cpus) - most
+    if (more > 0) cpus <- c(utils::head(cpus, most), paste(more, "more"))
+    if (length(cpus) == 1) paste("CPU", cpus) else paste("the CPUs", join_words(cpus))
+  }, "")
+}
+
 format_p <- function(p) {
   ifelse(is.na(p), "-",
          ifelse(p <= 1e-300, "<1e-300", ifelse(p < 1e-4, sprintf("%.0e", p), sprintf("%.4f", p))))

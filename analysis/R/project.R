@@ -417,11 +417,6 @@ ends_of_draws <- function(draws, alpha) {
   c(min(ends[1], mean(draws) - reach), max(ends[2], mean(draws) + reach))
 }
 
-of_draws <- function(draws, alpha, method) {
-  ends <- stats::quantile(draws, c(alpha / 2, 1 - alpha / 2), names = FALSE)
-  list(value = mean(draws), low = ends[1], high = ends[2], method = method)
-}
-
 noise_plain <- function(noise) {
   if (is.null(noise$weights)) return(noise)
   at <- (seq_len(project_design$most_costs) - 0.5) / project_design$most_costs

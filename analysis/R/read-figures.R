@@ -272,10 +272,18 @@ known_others <- function(others) {
 # CPU time of tasks that a list of tasks lacks, where the account of the CPUs shows more than ticks leave
 # open. Records of switches lack nobody.
 hidden_seconds <- function(o) {
-  account <- o$account
-  if (o$source != "proc" || !is_number(account$unaccounted_percent)) return(0)
-  if (account$unaccounted_percent <= (account$resolution_percent %||% 0)) return(0)
-  account$unaccounted_percent / 100 * o$span_s * o$n_cpus
+  percent <- unaccounted_percent(o$account)
+  if (o$source != "proc" || is.infinite(percent)) return(0)
+  percent / 100 * o$span_s * o$n_cpus
+}
+
+# Percent of the CPUs' time that an account of them leaves open, where it is more than ticks do; Inf: it does
+# not say; 0: there is none, as in a record of an older version.
+unaccounted_percent <- function(account) {
+  if (is.null(account)) return(0)
+  percent <- account$unaccounted_percent
+  if (!is_number(percent)) return(Inf)
+  if (percent > (account$resolution_percent %||% 0)) percent else 0
 }
 
 # As figures of the check `others`: the share of its CPUs that a node lost to other tasks, a row for each

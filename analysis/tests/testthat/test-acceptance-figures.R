@@ -69,6 +69,7 @@ test_that(paste0("the first line says how much a node lost, to whom, and how lon
     )
   )
   expect_identical(cpus_words(c("3", "1,0", "-")), c("CPU 3", "the CPUs 1 and 0", "CPU -"))
+  expect_identical(cpus_words("0,1,2,3,4,5"), "the CPUs 0, 1, 2, 3 and 2 more")
   expect_identical(r$noise[2], "On node1, busy takes CPU 1 for 20 ms every 1 s (2.00 % of a CPU).")
   expect_equal(r$figures$value[r$figures$check == "others"], 1.4)
   # a part of the time without a burst is 0, and 16 parts have 15 degrees of freedom
