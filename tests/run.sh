@@ -1,8 +1,8 @@
 #!/bin/sh
 # Runs the tests of a level, or of a folder: run.sh check | mpi | test | long | unit | runner | cli | r |
 # truth | cluster | NAME... (a suite: cli/gen). What measures runs alone, the rest beside each other, by
-# `prove`; what failed runs once more, alone, and what measures twice more. The last line is "N passed, N
-# failed".
+# `prove`; what failed runs once more, alone, and what measures up to twice more. The last line is "N
+# passed, N failed".
 # NOISELAB_INSTALLED=PREFIX: on an installed tree. NOISELAB_JOBS: suites at once. NOISELAB_BUDGETS=judge: a
 # suite far above its budget fails the run; else it is named, because how long a suite takes is also the
 # machine's doing.
@@ -68,6 +68,12 @@ in_group() {
         ($1 in of ? of[$1] : $1 ~ /^truth\// ? "alone" : "beside") == group {
             print ($1 in budget ? budget[$1] : usual) "\t" $1 }' tests/suites - |
         sort -s -k 1,1nr | cut -f 2
+}
+
+# judging: of the names on stdin, those that judge a time
+judging() {
+    judged=$(cat)
+    for group in alone few; do printf '%s\n' "$judged" | in_group "$group"; done
 }
 
 # of those beside each other: what starts no ranks
@@ -175,7 +181,7 @@ if [ -n "$again" ]; then
         echo "$again" | NOISELAB_AGAIN=yes taken 1
         # A hypervisor that takes a CPU is in no account of this machine: what judges a measurement is wrong
         # when it is so three times.
-        twice=$(echo "$again" | failing | in_group alone)
+        twice=$(echo "$again" | failing | judging)
         if [ -n "$twice" ]; then
             # shellcheck disable=SC2046
             sed -n 's/^not ok [0-9]* - /# failed twice: /p' \

@@ -50,6 +50,11 @@ level() {
     printf '@test "never" { echo >>%q; false; }\n' "$TREE/never" >"$TREE/tests/truth/nothing.bats"
     run -1 level truth
     [ "$(wc -l <"$TREE/never")" -eq 3 ]
+    # also one that shares the machine with two others, as the table of suites says of truth/top
+    rm "$TREE/tests/truth/nothing.bats"
+    printf '@test "third" { sh -c %q %q; }\n' "$third" "$TREE/few" >"$TREE/tests/truth/top.bats"
+    run -0 level truth
+    [[ "$output" == *'# failed twice: third'* ]]
 }
 
 @test "a suite that is no test, and one that is not there, fail the run" {

@@ -45,7 +45,8 @@ setup() {
 # of NAME EXPRESSION: of the row of that command
 of() { jq -e --arg name "$1" ".tasks[] | select(.command == \$name) | $2" sample; }
 
-# is_delivered LEVEL-PERIOD: where waking costs more than a burst, the generator runs several of them at once
+# is_delivered LEVEL-PERIOD: where waking costs more than a burst, the generator runs several of them at once,
+# and neither their number nor their period is what was asked for
 is_delivered() { jq -e '.bursts_merged * 10 < .bursts_planned' "gen$1" >/dev/null; }
 
 # shown_within NAME SHARE: the generator's load by the sample against its own certificate. The kernel charges
@@ -77,11 +78,12 @@ shown_within() {
 @test "their periods, lengths and CPUs are those that were asked for" {
     allowed_cpus
     for level in 0.1 1 5; do
-        judge of "ng$level-100ms" '(.period_ns - 1e8 | fabs) < 1e6'
-        judge of "ng$level-1s" '(.period_ns - 1e9 | fabs) < 1e7'
+        ! is_delivered "$level-100ms" || judge of "ng$level-100ms" '(.period_ns - 1e8 | fabs) < 1e6'
+        ! is_delivered "$level-1s" || judge of "ng$level-1s" '(.period_ns - 1e9 | fabs) < 1e7'
         [ "$(of "ng$level-100ms" .cpus)" = "\"$last_cpu\"" ]
     done
-    judge of ng5-100ms '(.length_ns - 5e6 | fabs) < 3e5 and (.bursts_per_second - 10 | fabs) < 0.3'
+    ! is_delivered 5-100ms ||
+        judge of ng5-100ms '(.length_ns - 5e6 | fabs) < 3e5 and (.bursts_per_second - 10 | fabs) < 0.3'
 }
 
 @test "a task of 40 ms each second is found among eleven others, by its process, in the first rows" {
