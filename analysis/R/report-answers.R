@@ -76,7 +76,18 @@ dosed_rows <- function(analysis, channel, column = "estimate") {
   rows[rows$channel == channel & rows$level_requested_percent > 0 & !is.na(rows[[column]]), ]
 }
 
+# What the first box says where bursts were recorded leads; what time alone says of it is told as such.
 slower_sentence <- function(analysis) {
+  answers <- analysis$agent$answers
+  led <- if (!is.null(answers)) answers[answers$lead %in% "bursts", ]
+  if (NROW(led) == 0) return(time_sentence(analysis))
+  paste(c(answer_words_of_agents(led, analysis),
+          "What follows goes by time alone, which tells less than recorded bursts.",
+          time_sentence(analysis)),
+        collapse = " ")
+}
+
+time_sentence <- function(analysis) {
   rows <- dosed_rows(analysis, "time", "verdict")
   if (nrow(rows) == 0) return("Times were not analyzed.")
   counts <- table(factor(row_outcome(rows), outcomes))

@@ -28,6 +28,11 @@ test_that("the figure by bursts comes first everywhere: sentence, table, JSON, r
   expect_equal(report$answers[c("lead", "case", "outcome")],
                data.frame(lead = "bursts", case = "open", outcome = "detected"))
   expect_match(report_answer(report$analysis)[1], "through its bursts")
+  # and so does the section below the box, before it says what time alone tells
+  analysis <- report$analysis
+  analysis$agent <- report
+  slower <- slower_sentence(analysis)
+  expect_match(slower, "through its bursts.*by time alone.*the slowdown is")
 })
 
 test_that(paste0("a pass by bursts needs what was not seen and what lies beyond inside the margin, a fail ",
