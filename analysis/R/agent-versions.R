@@ -58,13 +58,20 @@ compare_versions <- function(campaign, margin = NULL, alpha = 0.01) {
   }
   names <- names[[1]]
   reports <- lapply(names, function(kind) agent_report(only_version(campaign, kind), alpha, margin))
-  if (any(vapply(reports, function(report) NROW(report$answers) == 0, TRUE))) {
-    abort_data("one of the versions has no answer: let the run go on for longer")
-  }
+  check_both_measured(reports, names)
   rows <- version_rows(reports, margin)
   list(rows = rows, answer = if (!is.null(margin)) version_answer(rows), reports = reports, margin = margin,
        alpha = alpha, names = names, notes = unique(unlist(lapply(reports, `[[`, "notes"))),
        campaign = campaign)
+}
+
+# On a busy machine the time may be up before a round is whole.
+check_both_measured <- function(reports, names) {
+  empty <- vapply(reports, function(report) NROW(report$answers) == 0, TRUE)
+  if (!any(empty)) return(invisible())
+  abort_data("nothing was measured whole with ", join_words(unname(names[empty])),
+             ", so the versions cannot be compared: give the run more time (--seconds), or let it wait ",
+             "until the machine is quiet (--wait-quiet)")
 }
 
 version_rows <- function(reports, margin) {

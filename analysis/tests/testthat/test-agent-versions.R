@@ -121,4 +121,10 @@ test_that("what is left of a campaign with one version has its rows and the rows
   expect_false(has_versions(new))
   expect_error(compare_versions(list(launches = list(list(options = list(agent = "x"))), dirs = "c")),
                "two versions", class = "nl_error_data")
+  # on a busy machine the time may be up before a round is whole
+  expect_error(check_both_measured(list(new = list(answers = rows), old = list(answers = NULL)),
+                                   c(new = "agent-2", old = "agent-1")),
+               "whole with agent-1, so .*--seconds.*--wait-quiet", class = "nl_error_data")
+  expect_silent(check_both_measured(list(new = list(answers = rows), old = list(answers = rows)),
+                                    c(new = "agent-2", old = "agent-1")))
 })
