@@ -61,6 +61,9 @@ answer_row <- function(row, analysis, taken, locked) {
       got$p_above <- p_above(row, analysis$margin)
     }
   }
+  scraper <- scraper_percent(analysis$campaign, as.character(row$kind))
+  is_scrapers <- is_scrapers_margin(got, scraper, analysis$margin)
+  if (is_scrapers) got[c("margin_verdict", "margin_by")] <- list("inconclusive", NA_character_)
   limit <- if (by_quick) {
     reach_of(quick, row$alpha) + reach_of(quick, 0.05)
   } else if (is.null(bursts) || got$case == "more") {
@@ -75,10 +78,14 @@ answer_row <- function(row, analysis, taken, locked) {
   } else {
     quick %||% (if (!is.null(whole)) beyond_figure(whole, bursts))
   }
-  needs <- if (!identical(got$margin_verdict, "inconclusive") || is.null(rest)) NA_real_ else
+  needs <- if (!identical(got$margin_verdict, "inconclusive") || is_scrapers || is.null(rest)) NA_real_ else
     measured_s(row, analysis$campaign) * parts_need_s(bursts, rest, analysis$margin, row$alpha, watched)
   parts <- if (is.null(analysis$margin)) {
     NA_character_
+  } else if (is_scrapers) {
+    sprintf(paste0("the total lies above it, and may do so by the scraper, which used %s of one CPU on this ",
+                   "machine"),
+            percent_of(scraper))
   } else if (is.null(bursts) && !by_quick && is_quick_answer(row, analysis$campaign)) {
     "its bursts are not known, and short segments hardly see them"
   } else {
@@ -109,11 +116,37 @@ answer_row <- function(row, analysis, taken, locked) {
       NA_character_
     },
     whole_reason = if (by_quick) NA_character_ else row$reason,
+    scraper_percent = scraper,
     note = attr(quick, "note") %||% NA_character_,
     needs_s = needs,
     parts_high = parts,
     alpha = row$alpha
   )
+}
+
+# CPU time of what asks the agent (--scrape), percent of one CPU, while the agent was on; 0: nothing asks it.
+scraper_percent <- function(campaign, kind) {
+  account <- campaign$agents
+  if (is.null(account[["scraper_cpu_ns"]])) return(0)
+  on <- which(is_agent_row(account) & as.character(account[["kind"]]) == kind)
+  used <- per_second(account, on, "scraper_cpu_ns") / 1e7
+  if (is.na(used)) 0 else used
+}
+
+# A slowdown that is known by on/off alone has the scraper's work in it, which is no work of the agent: on a
+# cluster it is another machine's. Ranks that wait for each other may pay its CPU time twice.
+is_scrapers_margin <- function(got, scraper, margin) {
+  got$margin_verdict %in% "above" && !got$margin_by %in% "bursts" && scraper > 0 &&
+    isTRUE(max(got$low, got$whole_low, na.rm = TRUE) - 2 * scraper <= margin)
+}
+
+# Where the scraper is a part of what is stated, or of what is left open.
+scraper_words <- function(answers) {
+  scraper <- max(0, answers$scraper_percent, na.rm = TRUE)
+  rest <- if (all(answers$lead == "bursts")) answers$beyond_most else answers$value
+  if (scraper < 0.05 || !any(is.na(rest) | scraper > 0.1 * rest)) return(NULL)
+  sprintf("The scraper used %s of one CPU on this machine: that is part of %s.", percent_of(scraper),
+          if (all(answers$lead == "bursts")) "the other effects" else "this slowdown")
 }
 
 # The mean less what others took, with what the agent may have moved of that on each side.

@@ -270,7 +270,8 @@ agents_sentences <- function(analysis) {
       taken_words(main_taken(taken[taken$kind %in% kind, ]), analysis$alpha,
                   on_ranks_percent(analysis$campaign, kind))
     }
-    c(answer_words_of_agents(mine, analysis, taken), if (!is.null(own)) paste0(upper_first(own), "."))
+    c(answer_words_of_agents(mine, analysis, taken), scraper_words(mine),
+      if (!is.null(own)) paste0(upper_first(own), "."))
   }))
 }
 

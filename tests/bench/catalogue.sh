@@ -134,7 +134,7 @@ END
     asks 11050 <<'END'
 for item in system.cpu.load system.cpu.util vm.memory.size system.swap.size proc.num 'net.if.in[lo]' \
     'vfs.fs.size[/]' kernel.maxproc system.uptime system.users.num; do
-    connect && echo "$item" >&3 && cat <&3
+    connect && echo "$item" >&3 && while read -r -d '' -u 3; do :; done
 done
 END
     way=(--agent-cmd "zabbix_agentd -f -c $folder/zabbix.conf")

@@ -5,12 +5,13 @@
 # CPU time from the ranks. Beside it a task `kworker/1:2` runs now and then in both arms. `agent_burst_ns`:
 # CPU time of one burst; `unaccounted`: share of the agent's CPU time by which the ranks lose more (below 0:
 # less) than it; `source`: `cpu`, `thread` or `schedstat`; `lost_switches`: records lost per half; `others`:
-# was the rest of the ranks' preempted time recorded as that of other tasks? `...`: of simulate_campaign(),
+# was the rest of the ranks' preempted time recorded as that of other tasks? `scraper_percent`: CPU time of
+# what asks the agent, of one CPU. `...`: of simulate_campaign(),
 # but `external`, `start`, `raw`.
 simulate_agent_campaign <- function(dir, name = "collectd", agent_period_ns = 1e8, agent_burst_ns = 41000,
                                     slowdown_percent = 0.2, levels_percent = numeric(), unaccounted = 0,
                                     source = "cpu", lost_switches = 0, others = FALSE, half_period_ns = 2e8,
-                                    design = "lockin", ...) {
+                                    design = "lockin", scraper_percent = 0, ...) {
   check_argument(is_text(dir), "dir", dir, "one directory name")
   check_argument(source %in% names(task_sources), "source", source,
                  paste(names(task_sources), collapse = ", "))
@@ -26,7 +27,7 @@ simulate_agent_campaign <- function(dir, name = "collectd", agent_period_ns = 1e
   model["external"] <- list(NULL)
   model$agent <- list(name = name, period_ns = agent_period_ns, burst_ns = agent_burst_ns,
                       unaccounted = unaccounted, source = source, lost_switches = lost_switches,
-                      others = others)
+                      others = others, scraper_percent = scraper_percent)
   model$companion <- list(load = agent_load, files = simulate_agent_files)
   each_launch(model, function(id, launch) simulate_launch(file.path(dir, id), id, launch))
   invisible(truth_frame(model))
@@ -133,7 +134,7 @@ simulate_account <- function(id, host, node, rows, preempted, drawn, agent, mine
     preempted_by_kernel_ns = 0,
     preempted_by_noiselab_ns = 0,
     preempted_unknown_ns = 0,
-    scraper_cpu_ns = 0,
+    scraper_cpu_ns = ifelse(mine, round(rows[["wall_ns"]] * agent$scraper_percent / 100), 0),
     wakeups = count,
     voluntary_switches = count,
     involuntary_switches = 0,

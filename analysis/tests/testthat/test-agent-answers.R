@@ -371,3 +371,24 @@ test_that("where bursts run is said in plain words: one CPU, mainly one, several
   expect_equal(said(source = "thread", cpus = "-", period_by = "distances"),
                "On n1, the ranks lost a rank's CPU for 1.26 ms every 1 s.")
 })
+
+test_that("what a scraper may have cost fails no agent, and is said beside the slowdown it is part of", {
+  asked <- function(scraper_percent) {
+    dir <- local_folder(parent.frame())
+    simulate_agent_campaign(dir, pairs = 60, operations = "barrier", bytes = 0, agent_burst_ns = 5e5,
+                            slowdown_percent = 3, seed = 5, scraper_percent = scraper_percent)
+    status_of("noiselab-analyze", "agent", dir, "--margin", "1")
+  }
+  alone <- asked(0)
+  expect_equal(alone$status, 1)
+  expect_false(any(grepl("scraper", alone$out)))
+  little <- asked(0.1)
+  expect_equal(little$status, 1)
+  expect_false(any(grepl("scraper used", little$out)))
+  much <- asked(2.5)
+  expect_equal(much$status, 3)
+  expect_match(flat(much$out),
+               "The scraper used 2.50 % of one CPU on this machine: that is part of this slowdown.",
+               fixed = TRUE)
+  expect_match(flat(much$out), "may do so by the scraper, which used 2.50 % of one CPU", fixed = TRUE)
+})
