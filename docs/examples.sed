@@ -33,6 +33,7 @@ s/--op NAME/--op barrier/
 s/--kind NAME/--kind sum/
 s/--kind spin,NAME/--kind spin,sum/
 s/plot NAME DIR/plot trace first --csv --out plot.csv/
+s/run NAME --dry-run/run reproducibility --ranks 1 --dry-run/
 
 # the agents' examples listen where no other test does
 s,127\.0\.0\.1:9100,127.0.0.1:PORT,g

@@ -325,8 +325,8 @@ sed -n "s/^\"\"\"\([a-z]*\): .*/\1/p" experiments/noiselab_run/*.py | grep -vxF 
     sed 's/$/ (experiments\/noiselab_run) is not in experiments.table/'
 # what answers an experiment is a word of noiselab analyze
 sed -n "s/^ *\(NAME = \)*ANALYSIS = '\([a-z]*\)'$/\2/p" experiments/noiselab_run/*.py | while read -r word; do
-    grep -qE "name = \"$word\"" analysis/R/main*.R ||
-        echo "$word (ANALYSIS in experiments/noiselab_run) is not in analyze_words() of analysis/R/main.R"
+    cut -f 2,3 "$build/share/noiselab/words.tsv" | grep -qxF "analysis$(printf '\t')$word" ||
+        echo "$word (ANALYSIS in experiments/noiselab_run) is no analysis: word_$word() is not in analysis/R"
 done)
 none "$out" 'experiments are those of common/contract/experiments.table'
 out=$(fields statuses status | while read -r status; do

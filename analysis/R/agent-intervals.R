@@ -188,6 +188,23 @@ sweep_sentences <- function(sweep) {
   }, "")
 }
 
+word_intervals <- function() {
+  list(
+    operands = "DIR...",
+    options = c("alpha", "power", "margin"),
+    tables = estimates_or_rows,
+    run = analyze_intervals,
+    sentences = function(analysis) {
+      interval_sweep(analysis$campaign, analysis$margin, analysis$alpha, analysis$power)$sentences
+    },
+    help = c(
+      paste0("slowdown by an agent's sampling interval, and with --margin the shortest interval that is ",
+             "safe; then status"),
+      "0: there is one, 1: none is, 3: cannot tell"
+    )
+  )
+}
+
 analyze_intervals <- function(operands, values, form) {
   o <- tested_options(values)
   sweep <- interval_sweep(read_campaign(operands), o$margin, o$alpha, o$power)

@@ -288,3 +288,14 @@ size_option <- function(text) {
                         GiB = 1024^3, G = 1024^3),
                 paste0("--bytes: '", text, "' is not a size (try 8, 4KiB, 1MiB)"))
 }
+
+# The words of noiselab analyze that answer an experiment of their own, by name: what each function
+# `word_NAME()` says, beside its analysis. The fields are those of `analyze_words()`, and `sentences`, a
+# function of an analysis (`campaign`, `alpha`, `margin`, `power`): what the report of such a campaign says
+# first.
+own_words <- function() {
+  package <- topenv()
+  found <- ls(package, pattern = "^word_[a-z]+$")
+  found <- stats::setNames(found, sub("^word_", "", found))
+  Map(function(name, of) c(list(name = name), get(of, package)()), names(found), found)
+}

@@ -1,7 +1,6 @@
 # The front ends: options in, text out, exit status back. Nothing else in the package prints.
 
 starts_tables <- c("starts", "ranks", "nodes", "clocks", "raw")
-estimates_or_rows <- c("estimates", "rows")
 
 # A function, because it names the rows of tables in files that are read later.
 analyze_options <- function() {
@@ -147,10 +146,11 @@ run_analyze <- function(operands, values, form) {
 # What can stand before the operands: `options` that mean something to it (beside json, csv and out),
 # `tables` that --csv --table prints, the first by itself, what it `writes` (--write), `margin`, which reads
 # its margin (else one of one node), and `run`, which gets operands, values and the form of the output and
-# returns lines, or NULL when it has written them itself. A function, because the entries refer to functions
-# of files that are read later.
+# returns lines, or NULL when it has written them itself. Those that answer an experiment of their own stand
+# in the files of their analyses (`own_words()`). A function, because the entries refer to functions of files
+# that are read later.
 analyze_words <- function() {
-  list(
+  c(list(
     list(
       name = "summary",
       operands = "FILE.csv",
@@ -178,18 +178,6 @@ analyze_words <- function() {
       help = c("the report that MPIPerf publishes, from launches with raw starts, and after how many starts",
                "its stop rules would have stopped")
     ),
-    list(name = "reproducibility", operands = "DIR...", options = "alpha", run = analyze_reproducibility,
-         help = "the relative standard error over launches, by number of ranks (3 launches or more)"),
-    list(
-      name = "stability",
-      operands = "DIR...",
-      options = c("alpha", "spread"),
-      run = analyze_stability,
-      help = c(
-        "which configuration (operation, size, ranks, count) repeats and reacts to the highest level, and",
-        "what to measure with; status 3 when none does both"
-      )
-    ),
     list(
       name = "advise",
       operands = "DIR...",
@@ -209,18 +197,6 @@ analyze_words <- function() {
       help = c(
         "the setting of noiselab-gen that is like a recorded agent: level, period, pattern, and how good the",
         "likeness is (a trace of noiselab record, or launches with the bursts of an agent)"
-      )
-    ),
-    list(
-      name = "intervals",
-      operands = "DIR...",
-      options = c("alpha", "power", "margin"),
-      tables = estimates_or_rows,
-      run = analyze_intervals,
-      help = c(
-        paste0("slowdown by an agent's sampling interval, and with --margin the shortest interval that is ",
-               "safe; then status"),
-        "0: there is one, 1: none is, 3: cannot tell"
       )
     ),
     list(
@@ -340,7 +316,7 @@ analyze_words <- function() {
       help = c("what an agent used, took from the ranks, and when; do its account and the ranks' agree;",
                "who took the CPU")
     )
-  )
+  ), unname(own_words()))
 }
 
 run_word <- function(word, operands, values, form) {
@@ -424,16 +400,6 @@ analyze_mpiperf <- function(operands, values, form) {
   notes <- attr(report, "notes")
   answered(form, NULL, list(trim = trim, remark = mpiperf_words(trim)), list(rows = report), notes,
            list(mpiperf_part(report)), mpiperf_view(report, trim, operands), c(mpiperf_words(trim), notes))
-}
-
-analyze_reproducibility <- function(operands, values, form) {
-  conf <- 1 - alpha_option(values$alpha)
-  campaign <- read_campaign(operands, arms = "any")
-  table <- reproducibility(campaign, conf)
-  check_reproducibility(table)
-  notes <- campaign$notes
-  answered(form, NULL, list(confidence = conf), list(rows = table), notes, list(),
-           reproducibility_view(table, conf, notes, operands))
 }
 
 analyze_dirs <- function(dirs, values, form) {

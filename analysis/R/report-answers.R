@@ -26,17 +26,9 @@ report_answer <- function(analysis) {
 
 # Of experiments with an analysis of their own what that says; NULL: of all others.
 planned_answer <- function(analysis) {
-  campaign <- analysis$campaign
-  switch(
-    campaign_asked(campaign$dirs)$analysis %||% "",
-    stability = stability_sentences(recommend_configuration(stability_table(campaign, analysis$alpha))),
-    reproducibility = {
-      table <- reproducibility(campaign, 1 - analysis$alpha)
-      check_reproducibility(table)
-      reproducibility_sentence(table)
-    },
-    intervals = interval_sweep(campaign, analysis$margin, analysis$alpha, analysis$power)$sentences
-  )
+  asked <- campaign_asked(analysis$campaign$dirs)$analysis %||% ""
+  word <- own_words()[[asked, exact = TRUE]]
+  if (!is.null(word)) word$sentences(analysis)
 }
 
 report_where <- function(campaign) {

@@ -15,6 +15,9 @@ channel_quantities <- c(time = "slowdown_percent", locked = "slowdown_by_bursts_
                         preempted = "preempted_percent", detour = "detour_percent", base = "base_percent",
                         steal = "steal_percent", arrival = "arrival_percent")
 
+# What --csv --table prints of most words of noiselab analyze.
+estimates_or_rows <- c("estimates", "rows")
+
 # "launches like these" as launches_like_these.
 closed_word <- function(x) ifelse(is.na(x), NA_character_, gsub("[^a-z0-9.]+", "_", tolower(as.character(x))))
 

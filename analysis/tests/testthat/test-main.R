@@ -32,6 +32,17 @@ test_that("help lists every channel, analysis, table and plot", {
   }
 })
 
+test_that("words that answer an experiment of their own say all that is asked of them", {
+  words <- own_words()
+  expect_true(all(c("intervals", "reproducibility", "stability") %in% names(words)))
+  for (name in names(words)) {
+    word <- words[[name]]
+    lacking <- setdiff(c("operands", "run", "help", "sentences"), names(word))
+    expect_equal(lacking, character(), info = sprintf("word_%s()", name))
+    expect_equal(names(formals(word$run)), c("operands", "values", "form"), info = sprintf("word_%s()", name))
+  }
+})
+
 test_that("summary prints text, JSON and CSV, and --out writes a file", {
   file <- system.file("extdata", "khudoleeva2021.csv", package = "noiselab")
   summary <- function(...) status_of("noiselab-analyze", "summary", file, ...)$out
