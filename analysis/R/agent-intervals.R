@@ -194,6 +194,7 @@ word_intervals <- function() {
     options = c("alpha", "power", "margin"),
     tables = estimates_or_rows,
     run = analyze_intervals,
+    question = "How often may the agent sample?",
     sentences = function(analysis) {
       interval_sweep(analysis$campaign, analysis$margin, analysis$alpha, analysis$power)$sentences
     },

@@ -290,9 +290,9 @@ size_option <- function(text) {
 }
 
 # The words of noiselab analyze that answer an experiment of their own, by name: what each function
-# `word_NAME()` says, beside its analysis. The fields are those of `analyze_words()`, and `sentences`, a
-# function of an analysis (`campaign`, `alpha`, `margin`, `power`): what the report of such a campaign says
-# first.
+# `word_NAME()` says, beside its analysis. The fields are those of `analyze_words()`, and what the report of
+# such a campaign begins with: `question`, and `sentences`, a function of an analysis (`campaign`, `alpha`,
+# `margin`, `power`) that answers it.
 own_words <- function() {
   package <- topenv()
   found <- ls(package, pattern = "^word_[a-z]+$")

@@ -68,6 +68,7 @@ word_reproducibility <- function() {
     operands = "DIR...",
     options = "alpha",
     run = analyze_reproducibility,
+    question = "How well does the mean time repeat from launch to launch?",
     sentences = function(analysis) {
       table <- reproducibility(analysis$campaign, 1 - analysis$alpha)
       check_reproducibility(table)

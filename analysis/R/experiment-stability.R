@@ -224,6 +224,7 @@ word_stability <- function() {
     operands = "DIR...",
     options = c("alpha", "spread"),
     run = analyze_stability,
+    question = "Which operation, size and number of ranks is the one to measure with?",
     sentences = function(analysis) {
       stability_sentences(recommend_configuration(stability_table(analysis$campaign, analysis$alpha)))
     },

@@ -4,8 +4,7 @@
 # The sentences of the first screen.
 report_answer <- function(analysis) {
   campaign <- analysis$campaign
-  asked <- tryCatch(planned_answer(analysis), nl_error = function(e) NULL)
-  if (!is.null(asked)) return(asked)
+  if (!is.null(analysis$own)) return(analysis$own$sentences)
   if (is_clean(analysis)) return(clean_answer(analysis))
   if (compares_algorithms(campaign)) {
     margin <- analysis$margin %||% advise_margin_percent
@@ -24,11 +23,14 @@ report_answer <- function(analysis) {
   }
 }
 
-# Of experiments with an analysis of their own what that says; NULL: of all others.
-planned_answer <- function(analysis) {
+# Of experiments with an analysis of their own the `question` and the `sentences` that answer it; NULL: of all
+# others, and where that analysis cannot answer.
+own_answer <- function(analysis) {
   asked <- campaign_asked(analysis$campaign$dirs)$analysis %||% ""
   word <- own_words()[[asked, exact = TRUE]]
-  if (!is.null(word)) word$sentences(analysis)
+  if (is.null(word)) return(NULL)
+  tryCatch(list(question = word$question, sentences = word$sentences(analysis)),
+           nl_error = function(e) NULL)
 }
 
 report_where <- function(campaign) {

@@ -4,7 +4,8 @@
 #'
 #' One HTML file that needs nothing else, neither network nor scripts, and beside it each plot's data as CSV
 #' and its picture (SVG; PNG where it has more than some thousand points, or svglite is not installed). A
-#' campaign of synchronised starts may hold one arm only: the report then has no verdicts.
+#' campaign of synchronised starts, or of an experiment with an analysis of its own, may hold one arm only:
+#' the report then has no verdicts.
 #'
 #' @param campaign An `nl_campaign` from [read_campaign()] or an `nl_analysis`; or an
 #' `nl_acceptance_verdict` from `judge_acceptance()`, which
@@ -31,6 +32,7 @@ write_report <- function(campaign, file, plots_dir = files_beside(file), alpha =
     report_analysis(campaign, alpha, if (is.null(scale_margin)) margin)
   }
   analysis$scale_margin <- scale_margin
+  analysis$own <- own_answer(analysis)
   clear_plots_dir(plots_dir, plot_table()$name)
   analysis <- with_parts(analysis)
   write_page(report_page(analysis, write_figures(analysis, plots_dir), basename(plots_dir)), file)
@@ -61,11 +63,11 @@ check_report_file <- function(file) {
 }
 
 report_analysis <- function(campaign, alpha, margin = NULL) {
-  one_arm <- length(unique(campaign$rows[["arm"]])) == 1
-  if (one_arm && any(vapply(campaign$launches, start_mode, "") != "loop")) {
-    return(clean_analysis(campaign, alpha))
+  if (length(unique(campaign$rows[["arm"]])) == 1) {
+    analysis <- clean_analysis(campaign, alpha)
+    if (has_starts(campaign) || !is.null(own_answer(analysis))) return(analysis)
+    check_arms(campaign)
   }
-  if (one_arm) check_arms(campaign)
   analyze_campaign(campaign, alpha = alpha, margin = margin)
 }
 
@@ -152,6 +154,7 @@ report_page <- function(analysis, figures, files_dir) {
 
 # The question that the experiment asks.
 report_title <- function(analysis) {
+  if (!is.null(analysis$own)) return(analysis$own$question)
   if (compares_algorithms(analysis$campaign)) {
     return("Which algorithm is the fastest here, quiet and under noise?")
   }

@@ -37,7 +37,7 @@ test_that("words that answer an experiment of their own say all that is asked of
   expect_true(all(c("intervals", "reproducibility", "stability") %in% names(words)))
   for (name in names(words)) {
     word <- words[[name]]
-    lacking <- setdiff(c("operands", "run", "help", "sentences"), names(word))
+    lacking <- setdiff(c("operands", "run", "help", "question", "sentences"), names(word))
     expect_equal(lacking, character(), info = sprintf("word_%s()", name))
     expect_equal(names(formals(word$run)), c("operands", "values", "form"), info = sprintf("word_%s()", name))
   }

@@ -98,6 +98,12 @@ test_that("of experiments with an analysis of their own, whose report answers th
   expect_one_answer("stability", planned_as(dir, "stability"))
   starts <- local_starts(pairs = 2, launches = 3, arms = "off", design = "single", base_sd = 0.05)
   expect_one_answer("reproducibility", planned_as(starts, "reproducibility"))
+  # without synchronised starts, too, and the title is the experiment's question
+  loops <- planned_as(local_campaign(pairs = 4, launches = 3, levels_percent = 0, arms = "off",
+                                     design = "single"), "reproducibility")
+  expect_one_answer("reproducibility", loops)
+  expect_match(report_title(list(own = own_answer(clean_analysis(read_campaign(loops, arms = "any"), 0.01)))),
+               "repeat from launch to launch")
   # what too few launches cannot answer leaves the report that there is
   few <- planned_as(local_starts(pairs = 2, launches = 1, arms = "off", design = "single"), "reproducibility")
   file <- file.path(local_folder(), "r.html")
