@@ -187,6 +187,39 @@ out=$(tracked '^(common|noisegen|detector|experiments/command)/.*\.[ch]$' |
         if (n_rooms < 20) print "the table of rooms is not found"
     }' docs/guides/extending.md -)
 none "$out" 'rooms use those that the table of rooms says, all of them above'
+
+# the rooms of the C programs, in their order
+# shellcheck disable=SC2016 # in Markdown
+rooms=$(sed -nE 's/^\| `((common|noisegen|detector|experiments)[a-z/]*)` \|.*/\1/p' docs/guides/extending.md)
+# A unit test stands in the room of what it tests: it includes a header of that room (or has the name of a
+# source there), and none of a room below; what has the name of a source stands in that one's room.
+# shellcheck disable=SC2016 # for awk
+out=$(tracked '^(common|noisegen|detector|experiments/command)/.*\.[ch]$|^tests/unit/.*/test_[a-z_]*\.c$' |
+    xargs awk -v table="$rooms" '
+    function named(path) { sub(/.*\//, "", path); sub(/^(test|nl)_/, "", path); sub(/\.[ch]$/, "", path)
+        return path }
+    BEGIN { n = split(table, room, " "); for (i = 1; i <= n; i++) place[room[i]] = i }
+    FNR == 1 {
+        of = FILENAME; sub(/\/[^\/]*$/, "", of); sub(/^tests\/unit\//, "", of)
+        is_test = FILENAME ~ /^tests/
+        if (is_test && of in place) test[FILENAME] = of
+        else if (is_test && of != "reference") print FILENAME ": " of " is no room"
+        if (!is_test) { there[of, named(FILENAME)]; where[named(FILENAME)] = of }
+    }
+    is_test && /^#include "(common|noisegen|detector|experiments)\// {
+        split($0, part, "\""); header = part[2]; its = header; sub(/\/[^\/]*$/, "", its)
+        if (its == of) own[FILENAME]
+        if (of in place && place[its] > place[of]) print FILENAME ": " header " is of a room below"
+    }
+    END {
+        for (file in test) {
+            name = named(file)
+            if ((test[file], name) in there) continue
+            if (name in where) print file ": its source is in " where[name]
+            else if (!(file in own)) print file ": tests nothing of " test[file] ", by its includes"
+        }
+    }')
+none "$out" 'a unit test stands in the room of what it tests'
 out=$(! command -v Rscript >/dev/null || Rscript --vanilla tests/rooms.R docs/guides/extending.md analysis/R \
     2>&1)
 none "$out" 'rooms of the analysis use those above them'

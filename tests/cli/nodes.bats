@@ -53,7 +53,7 @@ in_a_minute() {
     [ ! -e "$OUT" ]
 }
 
-# its shift: tests/unit/detector/halves/test_nodes.c
+# its shift: tests/unit/detector/halves/test_half_sum.c
 @test "a node's figures are the sums over its ranks and the rows" {
     launch 2 --op barrier,allreduce --levels 0,20 --warmup 0s --seconds 0.7 --half-period 10ms \
         --launch-id one --noise-nodes "$(hostname)"

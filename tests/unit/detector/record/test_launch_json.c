@@ -3,7 +3,6 @@
 
 #include "detector/record/launch_json.h"
 #include "tests/unit/unit.h"
-#include "detector/agent_run.h"
 
 enum { N_NODES = 10000, MOST_BYTES = 32 << 20 };
 

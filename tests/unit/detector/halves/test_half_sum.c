@@ -1,11 +1,7 @@
-/* Nodes: the sums that ranks are joined to, names of hosts, phases, and what is said of nodes that are not
- * alike. */
+/* The sums that ranks are joined to. */
 #include "detector/halves/half_sum.h"
 #include "common/base/nl_rng.h"
-#include "detector/plan/plan.h"
-#include "detector/nodes/provenance.h"
 #include "tests/unit/unit.h"
-#include "detector/plan/noise_nodes.h"
 
 enum { N_RANKS = 13 };
 
@@ -113,99 +109,4 @@ TEST(what_is_not_known_stays_unknown) {
     nd_half_sum_tell(&a, 0, 0, 0);
     EQUAL(a.detour_ns_max, -1, a.n_detours_max, -1);
     assert_true(nd_half_base_ns(&a) < 0);
-}
-
-TEST(a_name_means_a_host_with_or_without_the_domain) {
-    static const struct {
-        const char *host, *name;
-        int is_called;
-    } rows[] = {{"n1", "n1", 1},
-                {"n1", "n1.example.org", 1},
-                {"n1.example.org", "n1", 1},
-                {"n1.example.org", "n1.example.org", 1},
-                {"n1.a.org", "n1.b.org", 0},
-                {"n1", "n11", 0},
-                {"n11", "n1", 0},
-                {"n11.a.org", "n1", 0},
-                {"N1", "n1.A.org", 1},
-                {"N1.a.org", "n1.A.ORG", 1},
-                {"", "n1", 0}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (nd_host_is_called(rows[i].host, rows[i].name) != rows[i].is_called)
-            fail_msg("'%s' and '%s'", rows[i].host, rows[i].name);
-}
-
-TEST(the_longest_name_of_a_host_is_kept_whole) {
-    char name[ND_HOST_BYTES] = "";
-    struct nd_host h;
-    memset(name, 'n', sizeof name - 1);
-    if (unshare(CLONE_NEWUTS) || sethostname(name, sizeof name - 1))
-        SKIP("cannot give this process a host name of its own: needs CAP_SYS_ADMIN");
-    nd_host_read(&h);
-    assert_string_equal(h.host, name);
-}
-
-TEST(a_list_holds_its_nodes_and_first_only_that_of_rank_0) {
-    static char *names[] = {"n2", "n3.example.org"};
-    static const struct {
-        enum nd_which_nodes which;
-        const char *host;
-        int has_rank_0, holds;
-    } rows[] = {{ND_NODES_LISTED, "n2.example.org", 0, 1},
-                {ND_NODES_LISTED, "n3", 0, 1},
-                {ND_NODES_LISTED, "n1", 1, 0},
-                {ND_NODES_FIRST, "n1", 1, 1},
-                {ND_NODES_FIRST, "n2", 0, 0},
-                {ND_NODES_ALL, "n9", 0, 1}};
-    for (int i = 0; i < 6; i++) {
-        const struct nd_nodes nodes = {.which = rows[i].which, .hosts = {.names = names, .n = 2}};
-        assert_int_equal(nd_nodes_hold(&nodes, rows[i].host, rows[i].has_rank_0), rows[i].holds);
-    }
-}
-
-TEST(staggered_nodes_share_the_period_evenly) {
-    for (int n = 1; n < 8; n++)
-        for (int i = 0; i < n; i++) {
-            double at = nd_noise_phase(ND_PHASE_STAGGERED, 0.123, 0.9, i, n), away = at - 0.9;
-            if (away < 0) away += 1;
-            assert_true(at >= 0 && at < 1);
-            assert_float_equal(away, (double)i / n, 1e-12);
-            assert_float_equal(nd_noise_phase(ND_PHASE_ALIGNED, 0.123, 0.9, i, n), 0.9, 0);
-            assert_float_equal(nd_noise_phase(ND_PHASE_RANDOM, 0.123, 0.9, i, n), 0.123, 0);
-        }
-}
-
-static struct nd_host host(const char *name, const char *model, int n_allowed, int n_ranks) {
-    struct nd_host h = {.kernel = "Linux 6.1", .smt = 1, .n_allowed = n_allowed, .n_ranks = n_ranks};
-    strcpy(h.host, name);
-    strcpy(h.cpu_model, model);
-    return h;
-}
-
-TEST(the_nodes_that_differ_from_most_are_named) {
-    struct nd_host alike[3] = {host("a", "X", 4, 4), host("b", "X", 4, 4),
-                               host("c", "", 0, 4)}; /* nothing is known of c's */
-    struct nd_host hosts[4] = {host("a", "Y", 8, 4), host("b", "X", 4, 4), host("c", "X", 4, 4),
-                               host("d", "X", 4, 2)};
-    char line[400] = "x";
-    assert_int_equal(nd_unlike_describe(alike, 3, line, sizeof line), 0);
-    assert_string_equal(line, "");
-    assert_int_equal(nd_unlike_describe(hosts, 4, line, sizeof line), 3);
-    assert_string_equal(line, "CPU model: X, but Y on a; CPUs: 4, but 8 on a; ranks: 4, but 2 on d");
-}
-
-TEST(many_nodes_that_differ_are_counted) {
-    enum { N = 4000 };
-    struct nd_host *hosts = calloc(N, sizeof *hosts);
-    char line[300];
-    assert_non_null(hosts);
-    for (int i = 0; i < N; i++)
-        hosts[i] = host("n", "X", 1 + i % 2000, 1); /* 2000 kinds of nodes, two of each */
-    assert_int_equal(nd_unlike_describe(hosts, N, line, sizeof line), 1);
-    assert_string_equal(
-        line, "CPUs: 1, but 2 on n, 3 on n, 4 on n, 5 on n, 6 on n, 7 on n and another on 3992 more");
-    char little[20];
-    nd_unlike_describe(hosts, N, little, sizeof little);
-    assert_string_equal(little, "CPUs: 1, but 2 on n");
-    free(hosts);
 }
