@@ -1,5 +1,6 @@
 #!/bin/sh
-# fill.sh FILE: the file with lists of the contract in the places of @EXPERIMENTS@ and @STATUSES@, on stdout
+# fill.sh FILE: the file with lists of the contract in the places of @EXPERIMENTS@ (as many as fit into a line
+# of the help) and @STATUSES@, on stdout
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 
@@ -16,5 +17,15 @@ rows() {
             separator = ", "
         }' "$here/$1.table"
 }
-sed "s|@EXPERIMENTS@|$(rows experiments FIRST name)|; \
+
+# fitting COLUMNS: a list on stdin, or the first of it that fit, and "..."
+fitting() {
+    awk -v most="$1" '
+        length($0) > most {
+            while (length($0) > most - length(", ...")) sub(/, [^,]*$/, "")
+            $0 = $0 ", ..."
+        }
+        { print }'
+}
+sed "s|@EXPERIMENTS@|$(rows experiments FIRST name | fitting 79)|; \
     s|@STATUSES@|$(rows statuses 'FIRST SECOND' status short)|" "$1"

@@ -9,6 +9,16 @@ WORDS() { cat "${BIN%/bin}/share/noiselab/words.tsv"; }
 # ---- help
 
 # bats test_tags=quick
+@test "the help has as many experiments as fit into its line" {
+    cp -r "$BATS_TEST_DIRNAME/../../common/contract" "$BATS_TEST_TMPDIR/contract"
+    filled() { echo @EXPERIMENTS@ >in && sh contract/fill.sh in; }
+    cd "$BATS_TEST_TMPDIR"
+    all=$(filled)
+    printf 'endurance\t0\tRANKS\nanother\t0\tRANKS\n' >>contract/experiments.table
+    more=$(filled)
+    [[ "$more" == sensitivity,*', ...' && "${all%, ...}" == "${more%, ...}"* && "${#more}" -le 79 ]]
+}
+
 @test "help is one screen that begins with the three recipes; its commands are the programs" {
     "$BIN/noiselab" --help >"$BATS_TEST_TMPDIR/help"
     awk 'length > 100 || NR > 24 { exit 1 }' "$BATS_TEST_TMPDIR/help"
