@@ -46,6 +46,7 @@ channels <- local({
     row$flags[is.na(row$flags)] <- ""
     list(
       unit = row$unit,
+      quantity = row$quantity,
       columns = if (is.na(row$columns)) {
         character()
       } else {

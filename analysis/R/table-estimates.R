@@ -11,10 +11,6 @@ estimate_columns <- c("quantity", "channel", "main", "scope", "launch", "host", 
 text_columns <- c("quantity", "channel", "scope", "launch", "host", "operation", "kind", "pattern",
                   "placement", "phase", "n_unit", "verdict", "margin_verdict", "reason")
 
-channel_quantities <- c(time = "slowdown_percent", locked = "slowdown_by_bursts_percent",
-                        preempted = "preempted_percent", detour = "detour_percent", base = "base_percent",
-                        steal = "steal_percent", arrival = "arrival_percent")
-
 # What --csv --table prints of most words of noiselab analyze.
 estimates_or_rows <- c("estimates", "rows")
 
@@ -62,7 +58,7 @@ campaign_estimates <- function(analysis) {
   answers <- analysis$agent_answers
   beside <- !is.null(answers) & !has_level(verdicts$level_requested_percent) &
     verdicts$channel %in% c("time", "locked")
-  quantity <- channel_quantities[verdicts$channel]
+  quantity <- vapply(channels, `[[`, "", "quantity")[verdicts$channel]
   quantity[beside] <- c(time = "slowdown_on_off_percent",
                         locked = "slowdown_by_all_bursts_percent")[verdicts$channel[beside]]
   verdicts$main[beside] <- FALSE

@@ -50,3 +50,14 @@ test_that(paste0("a channel's value is the expression of the contract, and colum
     expect_true(all(one$columns %in% columns), info = paste(one$name, "in common/contract/channels.table"))
   }
 })
+
+test_that("estimates name every channel as the schema allows", {
+  rows <- jsonlite::read_json(system.file("schema", "analysis.json", package = "noiselab"))$properties
+  columns <- rows$estimates$items$properties
+  for (one in channels) {
+    expect_true(one$name %in% unlist(columns$channel$enum),
+                info = paste(one$name, "of channels.table is not in analysis/inst/schema/analysis.json"))
+    expect_match(one$quantity, columns$quantity$pattern, info = one$name)
+  }
+  expect_true(all(unlist(columns$channel$enum) %in% names(channels)))
+})
