@@ -10,6 +10,7 @@
 #include "detector/plan/sequential.h"
 #include "detector/record/progress.h"
 #include "detector/record/markers.h"
+#include "detector/starts/starter.h"
 
 #define STOP_LOOK_NS INT64_C(100000000) /* long loops look for a stop about this often */
 #define LEASE_LENGTHS                                                                                        \

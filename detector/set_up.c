@@ -20,6 +20,7 @@
 #include "detector/record/raw.h"
 #include "detector/record/markers.h"
 #include "detector/ops/per_call.h"
+#include "detector/starts/starter.h"
 
 #define PHASE_STREAM                                                                                         \
     (UINT64_C(1) << 40) /* streams of the seed that draw the phase of the noise, one per node ... */

@@ -1,4 +1,4 @@
-#include "noisegen/worker.h"
+#include "noisegen/machine.h"
 #include "common/sys/nl_futex.h"
 
 enum { SLICE_NS = 500000 };

@@ -253,6 +253,13 @@ rm -f "$copy"
 out=$(tracked '\.h$' | sed 's|.*/||' | sort | uniq -d)
 none "$out" 'no two headers have one name'
 
+# a source in C says in a header of its own name what others may use; programs, the library's entry points,
+# rows and the table of ways need none
+out=$(tracked '^(common|noisegen|detector|experiments/command)/.*\.c$' |
+    grep -vE '/(main|doctor|sh|library|ways|(op|kind|check|kernel|source|way)_[a-z0-9_]*)\.c$' |
+    while read -r file; do [ -e "${file%.c}.h" ] || echo "$file: there is no ${file%.c}.h"; done)
+none "$out" 'every source in C has a header of its own name'
+
 # of two functions of one name in the package the file that comes later would win
 out=$(grep -hoE '^[A-Za-z_.][A-Za-z0-9_.]* <- ' analysis/R/*.R | sort | uniq -d)
 none "$out" 'nothing in the R package is defined twice'

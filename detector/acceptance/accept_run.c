@@ -8,6 +8,7 @@
 #include "common/sys/nl_memory.h"
 #include "detector/acceptance/launch.h"
 #include "detector/acceptance/others.h"
+#include "detector/starts/starter.h"
 
 enum { TAG_COLLECT = 11, TAG_ASK = 12 };
 

@@ -1,4 +1,5 @@
 #include "detector/acceptance/started.h"
+#include "detector/starts/starter.h"
 
 enum { PILOT_STARTS = 4, CHUNKS = 16, LEAST_CHUNK = 4, WARM_UP = 2, MEETINGS = 8, LEAST_POINTS = 16 };
 #define PLAN_NS       INT64_C(500000000) /* how long looking for the slot may take */

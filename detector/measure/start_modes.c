@@ -1,4 +1,5 @@
 /* The loops of starts. Nothing here allocates, prints or looks at the arm. */
+#include "detector/measure/start_modes.h"
 #include "detector/measure/starts.h"
 #include "detector/ops/ops.h"
 #include "detector/ops/work.h"

@@ -8,6 +8,7 @@
 #include "common/base/nl_rng.h"
 #include "common/base/nl_usual.h"
 #include "detector/measure/measure.h"
+#include "detector/measure/start_modes.h"
 #include "detector/nodes/team.h"
 #include "detector/sync/clocks.h"
 #include "detector/sync/sync.h"
@@ -133,26 +134,6 @@ struct nd_start_plan {
     int64_t *delays;      /* this rank's, ND_ARRIVAL_CYCLE of them, ns; NULL: none. Owned by the starter */
 };
 
-/* Where the clock and CLOCK_MONOTONIC_RAW stood. */
-struct nd_clock_pair {
-    int64_t clock_ns, raw_ns;
-    int64_t doubt_ns; /* how long the reading took */
-};
-
-struct nd_starter;
-
-struct nd_start_mode {
-    const char *name;
-    const char *help;
-    int is_synchronised; /* 1: starts at an instant of the common clock; 0: loop, which has no starts */
-    int has_stages; /* 1: the schedule holds several starts, so that a slot is their distance and must hold
-                       the operation */
-    /* Runs n <= ND_BATCH starts and fills s->records. Collective. No allocation, no output. NULL: loop. */
-    void (*run)(struct nd_starter *s, const struct nd_loop *loop, int n);
-};
-
-extern const struct nd_start_mode *const nd_start_modes[]; /* ends with NULL; the first is loop */
-
 enum nd_start_measure {
     ND_MEASURE_GLOBAL,
     ND_MEASURE_ON_TIME,
@@ -223,30 +204,3 @@ struct nd_starter {
     void (*on_sync)(void *context, const struct nd_starter *s, const char *reason);
     void *context;
 };
-
-/* Collective. 0, or -1 after a message (the same on all ranks). `n_allowed` CPUs of this node: do ranks share
- * them? 0 unknown. */
-int nd_starter_open(struct nd_starter *s, const struct nd_start_options *o, const struct nd_team *team,
-                    int n_allowed, void (*on_sync)(void *, const struct nd_starter *, const char *),
-                    void *context);
-
-/* Finds the slot of an operation. Collective. 0, or -1 after a message: the slot asked for can never be met,
- * or a clock jumped. */
-int nd_starter_plan(struct nd_starter *s, const struct nd_loop *loop, struct nd_start_plan *plan,
-                    const char *name, uint64_t seed);
-void nd_starter_run(struct nd_starter *s, const struct nd_loop *loop, struct nd_loop_result *result);
-
-/* Synchronises anew when it is time, or when the clocks have parted. Collective; call it between halves. */
-void nd_starter_keep_in_step(struct nd_starter *s);
-
-struct nd_clock_pair nd_starter_read_clocks(const struct nd_starter *s);
-
-/* Whether the clock was set between two readings; leaves the step in s->jump_ns and sets s->is_broken. */
-int nd_starter_has_jumped(struct nd_starter *s, const struct nd_clock_pair *from,
-                          const struct nd_clock_pair *to);
-void nd_starter_accept(struct nd_starter *s);
-
-void nd_starter_close(struct nd_starter *s);
-
-/* Half-width of the order-statistic interval of the median, percent of it; 100 when there are too few. */
-double nd_median_precision_percent(const struct nl_hist *h);

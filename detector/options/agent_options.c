@@ -1,4 +1,4 @@
-#include "detector/options/options.h"
+#include "detector/options/agent_options.h"
 #include "common/base/nl_options.h"
 #include "common/base/nl_words.h"
 #include "noisegen/agent/companion_options.h"

@@ -1,8 +1,7 @@
-/* Around the loops of starts: clocks, slots, and what becomes of the records. */
+#include "detector/starts/starter.h"
 #include "detector/measure/late.h"
 #include "common/base/nl_units.h"
 #include "detector/record/record.h"
-#include "detector/measure/starts.h"
 #include "detector/ops/ops.h"
 #include "detector/measure/start_sum.h"
 #include "detector/ops/work.h"

@@ -1,6 +1,6 @@
 /* noiselab-doctor: what this machine permits, what that means for each experiment, and what would change it.
  */
-#include "experiments/command/doctor.h"
+#include "experiments/command/doctor_probes.h"
 #include "experiments/command/settings.h"
 
 #include <jansson.h>

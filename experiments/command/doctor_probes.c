@@ -1,7 +1,7 @@
 /* What noiselab doctor looks at. */
 #include <jansson.h>
 
-#include "experiments/command/doctor.h"
+#include "experiments/command/doctor_probes.h"
 #include "noisegen/kinds/kinds.h"
 #include "common/sys/nl_place.h"
 #include "common/sys/nl_preempted.h"

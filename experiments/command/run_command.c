@@ -1,6 +1,6 @@
 /* Runs a command and takes in what it prints. */
 #include "experiments/command/run_command.h"
-#include "experiments/command/doctor.h"
+#include "experiments/command/doctor_probes.h"
 
 enum { TIME_IS_UP = 124, NOT_STARTED = 127 };
 

@@ -1,7 +1,7 @@
 /* Runs a command for a check of noiselab doctor. */
 #pragma once
 
-#include "experiments/command/doctor.h"
+#include "experiments/command/doctor_probes.h"
 
 /* Runs a command with no input, and ends it, with all that it started, after so many seconds.
  * @param out, err  receive what it printed, cut off where there is no room; NULL: thrown away.

@@ -1,7 +1,7 @@
 /* noiselab-sh: what noiselab run leaves to C: processes that end with it, which takes the process itself that
  * is started, and what other programs in C know, too: the word that was meant, words of commands, lists of
  * nodes, what is secret. Not a command for people. */
-#include "experiments/command/doctor.h"
+#include "experiments/command/doctor_probes.h"
 #include "common/base/nl_hostlist.h"
 #include "common/base/nl_words.h"
 #include "common/base/nl_secret.h"

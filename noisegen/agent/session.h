@@ -4,6 +4,7 @@
 #include "common/page/nl_agent.h"
 #include "common/sys/nl_guard.h"
 #include "noisegen/agent/agent.h"
+#include "noisegen/agent/output.h"
 #include "noisegen/agent/spawn.h"
 #include "noisegen/agent/undo.h"
 #include "noisegen/recorder/recorder.h"

@@ -2,6 +2,7 @@
  * leaves behind, so a daemon stays in sight. */
 #include "noisegen/agent/agent.h"
 #include "noisegen/agent/cpu.h"
+#include "noisegen/agent/output.h"
 
 /* A command that cannot work ends within this time: a wrong option, a port in use. Agents that need longer
  * are found out at the half's begin. */

@@ -1,5 +1,5 @@
 /* noiselab-top: who disturbs the ranks now. Wiring only. */
-#include "noisegen/top/top_options.h"
+#include "noisegen/top/top_session.h"
 
 int main(int argc, char **argv) {
     static struct nt_options options; /* its lists are too long for the stack */

@@ -21,6 +21,3 @@ struct nt_options {
 
 /* @return 1 go on, 0 all is said, -1 after a message. */
 int nt_options_parse(int argc, char **argv, struct nt_options *options);
-
-/* Until it is ended, or the time is over. An exit status. */
-int nt_session(const struct nt_options *options);

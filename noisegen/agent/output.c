@@ -1,4 +1,5 @@
-#include "noisegen/agent/agent.h"
+#include "noisegen/agent/output.h"
+#include "common/sys/nl_stat.h"
 
 #include <sys/eventfd.h>
 

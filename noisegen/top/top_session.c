@@ -1,8 +1,7 @@
-/* A session: opens the watch and the printer, sleeps, samples, prints, until it is ended. */
+#include "noisegen/top/top_session.h"
 #include "common/base/nl_units.h"
 #include "common/sys/nl_whole.h"
 #include "noisegen/top/print.h"
-#include "noisegen/top/top_options.h"
 #include "noisegen/top/screen.h"
 #include "noisegen/top/metrics.h"
 
@@ -94,8 +93,9 @@ static int print(struct session *s) {
     const struct nt_options *o = s->o;
     if (o->metrics && nt_write_metrics(o->metrics, s->sample, s->watch))
         return nl_error("--openmetrics: cannot write '%s': %s", o->metrics, strerror(errno));
-    if (s->screen) nt_screen_draw(s->screen, s->sample, s->watch, s->sort);
-    else if (o->is_json                                  ? nt_print_json(stdout, s->sample, s->watch)
+    if (s->screen)
+        nt_screen_draw(s->screen, s->sample, s->watch, s->sort);
+    else if (o->is_json           ? nt_print_json(stdout, s->sample, s->watch)
              : is_metrics_only(s) ? 0
                                   : nt_print_batch(stdout, s->sample, s->watch))
         return nl_error("cannot write: %s",
