@@ -369,6 +369,13 @@ sed -n "s/^ *\(NAME = \)*ANALYSIS = '\([a-z]*\)'$/\2/p" experiments/noiselab_run
         echo "$word (ANALYSIS in experiments/noiselab_run) is no analysis: word_$word() is not in analysis/R"
 done)
 none "$out" 'experiments are those of common/contract/experiments.table'
+# a figure that stands for a check is told to people, and judged, by its row in R
+lost=$(awk -F '\t' '$2 == "accept" && $6 != "-" { print $1 }' common/contract/checks.table |
+    while read -r name; do
+    grep -qE "measure\(\"$name\"," analysis/R/acceptance-measures.R || printf ' %s' "$name"
+done)
+none "$lost" 'every check with a figure has its rows in acceptance_measures' \
+    "no row of analysis/R/acceptance-measures.R is of:$lost"
 out=$(fields statuses status | while read -r status; do
     grep -qF "| $status | $(awk -F '\t' -v s="$status" '$1 == s {
         print $5 }' common/contract/statuses.table) |" docs/reference/exit-status.md ||
