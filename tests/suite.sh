@@ -62,24 +62,27 @@ r_batch() {
     rm "$tap.raw"
 }
 
-# as_one_tap: numbered from 1 on, with one plan at the end. cmocka writes "not ok N # SKIP name" for a test
-# that was skipped, and before it what tests/unit/unit.h says; a command of the Makefile ends with "N passed,
-# N failed".
+# as_one_tap [NAME]: numbered from 1 on, with one plan at the end. cmocka writes "not ok N # SKIP name" for a
+# test that was skipped, and before it what tests/unit/unit.h says. Why a test failed (fail_msg) it says
+# before it, too; here it goes behind it, where bats has it. A command of the Makefile ends with "N passed, N
+# failed".
 as_one_tap() {
-    awk '
+    awk -v name="${1-}" '
         /^1\.\.[0-9]+/ { if (/# *[Ss][Kk][Ii][Pp]/) empty = $0; next }
         sub(/^skipped: /, "") { reason = " " $0; next }
+        name ~ /^unit\// && sub(/^(# )?ERROR: /, "# ") { why = why $0 "\n"; next }
         /^not ok [0-9]+ # SKIP / { sub(/^not ok [0-9]+ # SKIP /, ""); $0 = "ok " $0 " # skip" reason;
             reason = "" }
         /^(not )?ok/ {
             failed = /^not/
             sub(/^(not )?ok */, ""); sub(/^[0-9]+ */, ""); sub(/^- */, "")
-            printf "%sok %d - %s\n", failed ? "not " : "", ++n, $0
+            printf "%sok %d - %s\n%s", failed ? "not " : "", ++n, $0, why
+            why = ""
             next
         }
         # what no test prints must not look like one
         { print /^ *#/ ? $0 : "# " $0 }
-        END { print n == 0 && empty != "" ? empty : "1.." n + 0 }'
+        END { printf "%s", why; print n == 0 && empty != "" ? empty : "1.." n + 0 }'
 }
 
 # counts_of_make: for a command of the Makefile, its status is its test
@@ -119,7 +122,7 @@ attempt() {
         { grep -q '^# ended with status' "$tap.raw" && ! grep -q '^not ok' "$tap.raw"; }; then
         printf '\nnot ok - %s broke off\n' "$1" >>"$tap.raw"
     fi
-    as_one_tap <"$tap.raw" >"$tap"
+    as_one_tap "$1" <"$tap.raw" >"$tap"
     # of the second line, that of children: minutes and seconds, user and system
     awk -v name="$1" -v seconds="$seconds" -F '[ ms]+' \
         'NR == 2 { printf "%s\t%d\t%.0f\n", name, seconds, 60 * $1 + $2 + 60 * $3 + $4 }' \

@@ -57,6 +57,20 @@ level() {
     [[ "$output" == *'# failed twice: third'* ]]
 }
 
+@test "why a unit test failed is shown behind its name; what was built of a source that is gone is not run" {
+    for name in one gone; do
+        printf '#!/bin/sh\n%s\n' 'echo "1..2"; echo "ok 1 - first"; echo "# ERROR: seven is not eight"
+            echo "not ok 2 - second"; echo "# test_one.c:7: error: Failure!"; exit 1' \
+            >"$TREE/build/tests/unit/test_$name"
+        chmod +x "$TREE/build/tests/unit/test_$name"
+    done
+    mkdir -p "$TREE/tests/unit"
+    touch "$TREE/tests/unit/test_one.c"
+    run -1 level unit
+    [ "${lines[-1]}" = '1 passed, 1 failed, 0 skipped' ]
+    [[ "$output" == *'unit/test_one: not ok 2 - second'*'# seven is not eight'*'# test_one.c:7'* ]]
+}
+
 @test "a suite that is no test, and one that is not there, fail the run" {
     printf 'no test stands here\n' >"$TREE/tests/cli/one.bats"
     run -1 level cli
