@@ -129,10 +129,10 @@ static void walk(struct nt_watch *w, int64_t n_visits) {
                          w->config.every_ns, ++w->walk_seed) == 0) {
             nt_breathe(w);
             /* where every node is disturbed in every step, a few steps take long and say much */
-            for (int64_t n = 0;
-                 n < n_visits || (n < MOST_VISITS && nt_walk_result(walk).n_steps < FEWEST_STEPS);
-                 n += PORTION) {
+            for (int64_t n = 0, n_steps = 0;
+                 n < n_visits || n_steps < 1 || (n < MOST_VISITS && n_steps < FEWEST_STEPS); n += PORTION) {
                 nt_walk_go(walk, PORTION);
+                n_steps = (int64_t)nt_walk_result(walk).n_steps;
                 nt_breathe(w);
             }
             struct nt_walked walked = nt_walk_result(walk);

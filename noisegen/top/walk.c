@@ -6,12 +6,13 @@
 enum {
     PER_STEP = 10, /* nodes that begin a step in a window that is walked: with so many, none of them does with
                       e^-10 */
+    EVENTS_OF_VISIT = 8, /* take as long as a visit */
     PASS_STEPS = 300, /* with the same offsets; then all nodes get others */
     FIRST_STEPS = 3 /* of a pass, which do not count: at its begin nodes stand within interruptions that a run
                        would have waited for */
 };
 
-#define MOST_LOST 0.99 /* a CPU that loses more makes no step endless */
+#define MOST_LOST 0.995 /* a CPU that loses more, or all of its time, makes no step endless */
 
 /* A node in the heap: when its next event begins, in wall time of the walk. */
 struct node {
@@ -110,6 +111,18 @@ static void insert(struct nt_walk *w, struct nt_event event) {
     w->events[at] = event;
 }
 
+/* A CPU on which what is walked leaves next to nothing loses MOST_LOST: a step that meets its events would go
+ * round the record for ever. Then no others matter. lost: by CPU, of 1. */
+static void leave_room(const struct nt_event *events, size_t n, double span_ns, int n_cpus,
+                       uint8_t *is_walked, double *walked, double *lost) {
+    int is_full = 0;
+    for (size_t i = 0; i < n; i++)
+        if (is_walked[i]) walked[events[i].cpu] += (double)(events[i].end_ns - events[i].start_ns) / span_ns;
+    for (int cpu = 0; cpu < n_cpus; cpu++)
+        if (walked[cpu] > MOST_LOST || lost[cpu] > MOST_LOST) lost[cpu] = MOST_LOST, is_full = 1;
+    if (is_full) memset(is_walked, 0, n);
+}
+
 /* Copies the events that are walked. The others lie in windows that lose less than those that some ten nodes
  * have in every step, and so do not end it. No sort: this is done while others compute. */
 static int choose(struct nt_walk *w, const struct nt_event *events, size_t n, const double *base_share) {
@@ -117,22 +130,25 @@ static int choose(struct nt_walk *w, const struct nt_event *events, size_t n, co
     uint8_t *is_walked = NULL, *is_walked_here = NULL;
     uint32_t *order = NULL;
     size_t *first = NULL;
+    double *lost = NULL, *walked = NULL;
     int failed = !NL_NEW(by_cpu, n + 1) || !NL_NEW(is_walked, n + 1) || !NL_NEW(is_walked_here, n + 1) ||
-                 !NL_NEW(order, n + 1) || !NL_NEW(first, w->n_cpus + 2) || !NL_NEW(w->events, n + 1);
+                 !NL_NEW(order, n + 1) || !NL_NEW(first, w->n_cpus + 2) || !NL_NEW(w->events, n + 1) ||
+                 !NL_NEW(lost, w->n_cpus) || !NL_NEW(walked, w->n_cpus);
+    for (int cpu = 0; !failed && base_share && cpu < w->n_cpus; cpu++) lost[cpu] = base_share[cpu];
     if (!failed && n > 0) {
         order_by_cpu(events, n, w->n_cpus, first, order);
         for (size_t i = 0; i < n; i++) by_cpu[i] = events[order[i]];
         failed = mark(by_cpu, n, w->every_ns, PER_STEP * (double)w->span_ns / w->n_nodes, is_walked);
         for (size_t i = 0; i < n; i++) is_walked_here[order[i]] = is_walked[i];
     }
+    if (!failed) leave_room(events, n, (double)w->span_ns, w->n_cpus, is_walked_here, walked, lost);
     for (size_t i = 0; !failed && i < n; i++)
         if (is_walked_here[i]) insert(w, events[i]);
-    for (int cpu = 0; cpu < w->n_cpus; cpu++) {
-        double lost = base_share ? base_share[cpu] : 0;
-        w->work_ns[cpu] = (int64_t)((double)w->every_ns / (lost < MOST_LOST ? 1 - lost : 1 - MOST_LOST));
+    for (int cpu = 0; !failed && cpu < w->n_cpus; cpu++) {
+        w->work_ns[cpu] = (int64_t)((double)w->every_ns / (1 - lost[cpu]));
         if (w->work_ns[cpu] > w->longest_work_ns) w->longest_work_ns = w->work_ns[cpu];
     }
-    NL_FREE(by_cpu, is_walked, is_walked_here, order, first);
+    NL_FREE(by_cpu, is_walked, is_walked_here, order, first, lost, walked);
     return failed ? -1 : 0;
 }
 
@@ -189,11 +205,12 @@ static void begin_node(struct nt_walk *w) {
 }
 
 /* When the ranks of a node are done with the step that begins now: each CPU's work, and the events that meet
- * it. Events are by start, so that what ends the work of one CPU later may bring in more of its events. */
-static int64_t node_done(struct nt_walk *w, struct node node) {
+ * it, whose number is added to *n_events. Events are by start, so that what ends the work of one CPU later
+ * may bring in more of its events. */
+static int64_t node_done(struct nt_walk *w, struct node node, int64_t *n_events) {
     int64_t done_ns = w->now_ns + w->longest_work_ns;
     for (int cpu = 0; cpu < w->n_cpus; cpu++) w->done_ns[cpu] = w->now_ns + w->work_ns[cpu];
-    for (; start_of(w, &node) < done_ns; go_on(w, &node)) {
+    for (; start_of(w, &node) < done_ns; go_on(w, &node), ++*n_events) {
         int64_t start_ns = start_of(w, &node), end_ns = end_of(w, &node),
                 *own = &w->done_ns[w->events[node.event].cpu];
         if (end_ns <= w->now_ns || start_ns >= *own) continue;
@@ -207,23 +224,24 @@ static int64_t node_done(struct nt_walk *w, struct node node) {
  * Those visited wait behind the heap until it is known when the step ends, and go back then. Returns the
  * visits made. */
 static int64_t step(struct nt_walk *w, int64_t n_visits) {
-    int64_t n = 1;
+    int64_t n = 1, n_events = 0;
     if (w->phase == BEGINS) {
         w->end_ns = w->last_ns = w->now_ns + w->longest_work_ns;
         w->phase = VISITS;
     }
-    for (; w->phase == VISITS && n < n_visits; n++) {
+    for (; w->phase == VISITS && n + n_events / EVENTS_OF_VISIT < n_visits; n++) {
         if (w->n_heap == 0 || w->heap[0].next_ns >= w->end_ns) {
             w->phase = GOES_BACK;
             break;
         }
         struct node node = w->heap[0];
-        int64_t done_ns = node_done(w, node);
+        int64_t done_ns = node_done(w, node, &n_events);
         if (done_ns > w->last_ns) w->last_ns = done_ns;
         w->heap[0] = w->heap[--w->n_heap];
         if (w->n_heap > 0) sift_down(w);
         w->heap[w->n_heap] = node;
     }
+    n += n_events / EVENTS_OF_VISIT;
     for (; w->phase == GOES_BACK && w->n_heap < w->n_nodes && n < n_visits; n++) {
         struct node *node = &w->heap[w->n_heap];
         while (end_of(w, node) <= w->last_ns) go_on(w, node);

@@ -184,3 +184,20 @@ TEST(of_many_small_bursts_those_in_one_step_count_together) {
         events[n++] = (struct nt_event){at, at + 5 * US, 0};
     assert_about(slowdown(n, 10 * S, 1, NULL, 1000, MS, 300000), 5.5, 0.02); /* n d / g */
 }
+
+/* Two tasks that take turns on a CPU for as long as it is watched: no step would end. */
+TEST(a_cpu_that_others_have_all_the_time_is_one_that_loses_nearly_all) {
+    alarm(60); /* a walk that does not end */
+    size_t n = 0;
+    for (int64_t at = 0; at < S; at += 4 * MS) events[n++] = (struct nt_event){at, at + 4 * MS, 0};
+    assert_about(slowdown(n, S, 2, NULL, 1000, MS, 10000), 19900, 1e-6);
+    /* beside another CPU that has bursts, and with a gap now and then */
+    for (int64_t at = 0; at < S; at += 10 * MS) events[n++] = (struct nt_event){at, at + MS, 1};
+    assert_about(slowdown(n, S, 2, NULL, 1000, MS, 10000), 19900, 1e-6);
+    events[0].end_ns -= 3 * MS;
+    assert_about(slowdown(n, S, 2, NULL, 1000, MS, 10000), 19900, 1e-6);
+    /* with a little more room it is walked */
+    events[1].end_ns -= 3 * MS;
+    assert_true(slowdown(n, S, 2, NULL, 10, MS, 100000) > 9900);
+    alarm(0);
+}
