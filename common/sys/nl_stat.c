@@ -52,19 +52,25 @@ int nl_stat_read_thread(pid_t pid, pid_t tid, struct nl_stat *stat) {
 
 /* The buffer of readdir() holds 1,365 processes, for which the kernel takes more than a millisecond without a
  * pause; that of this one some 130. */
-int nl_each_number(const char *directory, int (*take)(void *, pid_t), void *context) {
+long nl_next_numbers(int fd, int (*take)(void *, pid_t), void *context, int *rc) {
     _Alignas(struct dirent64) char entries[ENTRIES_BYTES];
+    long n_bytes = syscall(SYS_getdents64, fd, entries, sizeof entries);
+    *rc = 0;
+    for (long at = 0; *rc == 0 && at < n_bytes;) {
+        const struct dirent64 *e = (const void *)(entries + at);
+        char *end;
+        long number = strtol(e->d_name, &end, 10);
+        at += e->d_reclen;
+        if (number > 0 && !*end) *rc = take(context, (pid_t)number);
+    }
+    return n_bytes;
+}
+
+int nl_each_number(const char *directory, int (*take)(void *, pid_t), void *context) {
     int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
-    long n_bytes;
     if (fd < 0) return -1;
-    while (rc == 0 && (n_bytes = syscall(SYS_getdents64, fd, entries, sizeof entries)) > 0)
-        for (long at = 0; rc == 0 && at < n_bytes;) {
-            const struct dirent64 *e = (const void *)(entries + at);
-            char *end;
-            long number = strtol(e->d_name, &end, 10);
-            at += e->d_reclen;
-            if (number > 0 && !*end) rc = take(context, (pid_t)number);
-        }
+    while (nl_next_numbers(fd, take, context, &rc) > 0 && rc == 0)
+        ;
     close(fd);
     return rc;
 }

@@ -29,6 +29,10 @@ int nl_stat_read_thread(pid_t pid, pid_t tid, struct nl_stat *stat);
  * result of `take` ends it. */
 int nl_each_number(const char *directory, int (*take)(void *context, pid_t number), void *context);
 
+/* The same for the next hundred entries or so of a directory that is open; what `take` said last goes to *rc.
+ * @return 0 at its end, -1 with errno. */
+long nl_next_numbers(int fd, int (*take)(void *context, pid_t number), void *context, int *rc);
+
 /* Calls `take` for each number in a file of numbers (cgroup.procs, children). As above. */
 int nl_each_line(const char *file, int (*take)(void *context, pid_t number), void *context);
 

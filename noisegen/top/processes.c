@@ -24,8 +24,10 @@ int nt_processes_open(struct nt_watch *w) {
 }
 
 void nt_processes_close(struct nt_watch *w) {
-    for (int i = 0; i < w->n_processes; i++) free(w->processes[i].last);
-    for (uint32_t i = 0; w->thread_of && i <= w->n_numbers / THREAD_PAGE; i++) free(w->thread_of[i]);
+    for (int i = 0; i < w->n_processes; i++)
+        free(w->processes[i].last);
+    for (uint32_t i = 0; w->thread_of && i <= w->n_numbers / THREAD_PAGE; i++)
+        free(w->thread_of[i]);
     NL_FREE(w->processes, w->free_places, w->process_of, w->thread_of, w->active, w->ended, w->users);
 }
 
@@ -35,7 +37,8 @@ int32_t nt_process(struct nt_watch *w, pid_t pid) {
     if (pid <= 0 || (uint32_t)pid >= w->n_numbers) return -1;
     if (w->process_of[pid] > 0) return w->process_of[pid] - 1;
     int32_t place;
-    if (w->n_free > 0) place = w->free_places[--w->n_free];
+    if (w->n_free > 0)
+        place = w->free_places[--w->n_free];
     else {
         if (w->n_processes == NT_MOST_PROCESSES) return -1;
         place = w->n_processes++;
@@ -176,21 +179,26 @@ int nt_last_bursts(const struct nt_watch *w, int32_t place, int64_t pid,
     const struct nt_process *p = &w->processes[place];
     if (p->pid != pid) return 0; /* it has ended, and its place is another one's */
     int n = p->n_last < NT_LAST_BURSTS ? (int)p->n_last : NT_LAST_BURSTS;
-    for (int i = 0; i < n; i++) bursts[i] = p->last[(p->n_last - (uint32_t)n + (uint32_t)i) % NT_LAST_BURSTS];
+    for (int i = 0; i < n; i++)
+        bursts[i] = p->last[(p->n_last - (uint32_t)n + (uint32_t)i) % NT_LAST_BURSTS];
     return n;
 }
 
 /* ---- names ---- */
 
+void nt_take_name(struct nt_watch *w, int32_t place, const struct nl_stat *stat) {
+    struct nt_process *p = &w->processes[place];
+    if (p->is_named) return;
+    take_name(w, p, stat->name);
+    p->parent = stat->ppid;
+    p->is_kernel = stat->is_kernel != 0;
+}
+
 void nt_find_name(struct nt_watch *w, int32_t place) {
     struct nt_process *p = &w->processes[place];
     struct nr_proc_task task;
     if (p->is_named) return;
-    if (nr_proc_read_task(p->pid, p->pid, &task) == 0) {
-        take_name(w, p, task.stat.name);
-        p->parent = task.stat.ppid;
-        p->is_kernel = task.stat.is_kernel != 0;
-    }
+    if (nr_proc_read_task(p->pid, p->pid, &task) == 0) nt_take_name(w, place, &task.stat);
     p->is_named = 1;
     nt_breathe(w);
 }
@@ -251,7 +259,8 @@ void nt_find_place(struct nt_watch *w, int32_t place) {
     p->is_placed = 1;
     snprintf(path, sizeof path, "/proc/%d", (int)p->pid);
     p->uid = stat(path, &status) == 0 ? status.st_uid : (uid_t)-1;
-    if (p->is_kernel) snprintf(p->unit, sizeof p->unit, "kernel");
+    if (p->is_kernel)
+        snprintf(p->unit, sizeof p->unit, "kernel");
     else if (nl_cgroup_of("", p->pid, "", path, sizeof path) == 0 ||
              nl_cgroup_of("", p->pid, "name=systemd", path, sizeof path) == 0)
         unit_of(path, p->unit, sizeof p->unit);

@@ -23,6 +23,9 @@ void nt_born(struct nt_watch *w, pid_t pid, pid_t parent);
 void nt_renamed(struct nt_watch *w, pid_t pid, const char *name);
 void nt_ended(struct nt_watch *w, pid_t pid, pid_t parent);
 
+/* Name and parent of one, where they are not known, from what /proc says of it. */
+void nt_take_name(struct nt_watch *w, int32_t process, const struct nl_stat *stat);
+
 /* Looks for the name and parent of one; its user and unit. Some 10 us each, once. */
 void nt_find_name(struct nt_watch *w, int32_t process);
 void nt_find_place(struct nt_watch *w, int32_t process);

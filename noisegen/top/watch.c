@@ -70,11 +70,14 @@ static int set_up_cpus(struct nt_watch *w) {
 /* Tasks of a machine of which only a part is seen run unseen. */
 static void say_hidden(struct nt_watch *w) {
     size_t size = sizeof w->sample->hidden;
-    char *hidden = w->sample->hidden;
+    char *hidden = w->sample->hidden, turns[96] = "";
+    if (w->n_in_turn > 0)
+        snprintf(turns, sizeof turns, "; %d quiet tasks are each looked at in one interval of %d",
+                 w->n_in_turn, w->n_turns);
     if (w->source != &nt_source_cpu)
         snprintf(hidden, size,
-                 "hidden: single interruptions, periods, tasks that live less than the interval%s%s%s",
-                 w->reason[0] ? " (source cpu: " : "", w->reason, w->reason[0] ? ")" : "");
+                 "hidden: single interruptions, periods, tasks that live less than the interval%s%s%s%s",
+                 turns, w->reason[0] ? " (source cpu: " : "", w->reason, w->reason[0] ? ")" : "");
     else if (nr_is_in_pid_namespace())
         snprintf(hidden, size, "hidden: tasks outside of this PID namespace are unaccounted");
 }
@@ -186,6 +189,7 @@ static void tell_own(struct nt_watch *w, struct nt_sample *s) {
 const struct nt_sample *nt_watch_sample(struct nt_watch *w, const struct nt_wish *wish) {
     w->end_ns = nl_mono_ns();
     w->source->look(w, w->end_ns);
+    if (w->n_turns > 0) say_hidden(w);
     nt_tell(w, wish);
     tell_own(w, w->sample);
     clear_interval(w);

@@ -16,10 +16,14 @@ struct nt_process {
     int32_t heir;      /* who is told of it, + 1, now that it has ended; 0: nobody else */
     char name[NT_NAME_BYTES];
     char unit[NT_UNIT_BYTES];
-    int n_threads;         /* source proc: at the last look */
-    int64_t dead_ns;       /* and what its ended children had used; */
-    int64_t dead_seen_ns;  /* of which so much was told before they ended */
-    struct nt_burst *last; /* NT_LAST_BURSTS, in a ring; NULL before the first */
+    /* source proc */
+    int n_threads;                 /* that are known */
+    int64_t dead_ns;               /* what its ended children had used at the last look; */
+    int64_t dead_seen_ns;          /* of which so much was told before they ended */
+    int64_t clock_ns;              /* its CPU time by its clock, at that look; */
+    uint32_t clock_look, moved_at; /* and the last one at which it was more than before */
+    int64_t unseen_ns;             /* what it had in between, less what its threads had that are known */
+    struct nt_burst *last;         /* NT_LAST_BURSTS, in a ring; NULL before the first */
     uint32_t n_last;
     uint32_t period_at; /* n_last when its period was computed */
     int64_t period_ns;
@@ -119,7 +123,8 @@ struct nt_watch {
     struct nr_rings rings;
     struct nt_runner *runners; /* by CPU */
     int64_t enabled_ns, n_lost;
-    void *state; /* the source's own */
+    int n_turns, n_in_turn; /* source proc: so many quiet tasks are looked at once in n_turns intervals */
+    void *state;            /* the source's own */
 
     /* of the interval, by CPU */
     int64_t *lost_ns, *n_cuts, *longest_ns, *latest_ns, *latest_end_ns;

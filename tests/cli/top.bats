@@ -168,6 +168,16 @@ END
         .share_percent > 40) and .lost_percent > 15' <<<"$output"
 }
 
+@test "where /proc is that of another PID namespace, its processes are looked at one by one" {
+    unshare --pid --fork true 2>/dev/null || skip "no PID namespace can be made here"
+    busy "nlt-n$$" 30ms 100ms
+    run --separate-stderr unshare --pid --fork noiselab-top --once --interval 2s --json --source proc \
+        --rows 256
+    [ "$status" -eq 0 ]
+    jq -e --argjson pid "$busy" \
+        '.tasks[] | select(.pid == $pid) | .share_percent > 15 and .share_percent < 45' <<<"$output"
+}
+
 @test "the file of metrics is always whole, has at most twenty tasks and all others as one, and goes" {
     for i in $(seq 1 30); do busy "nlm-$i-$$" 1ms 100ms; done
     umask 077
