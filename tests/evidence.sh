@@ -196,12 +196,11 @@ gate() {
         print "; the margin is 0.3 %." }'
 }
 setting_kills() {
-    awk -F , '{ n++; by[$5]++; hit += $4 == "yes"; changed += $3 != 5; if ($5 == "nobody") lost[$1]++ } END {
+    awk -F , '{ n++; by[$6]++; hit += $5 == "yes"; if ($6 == "nobody") lost[$1]++ } END {
         if (!n) { print "no kill yet."; exit }
-        printf "%d kills, %d of a process that was there, %d while the setting was changed: as it was found in %d", n, hit,
-            changed, n - by["nobody"]
-        printf " (by the guardian or its like within 20 s in %d, when the rest had ended in %d, by --restore in %d)", by["guardian"],
-            by["end"], by["restore"]
+        printf "%d kills, %d of a process that was there: as it was found in %d", n, hit, n - by["nobody"]
+        printf " (not changed yet in %d, by a process that was not killed in %d, ", by["none"], by["survivor"]
+        printf "when the rest had ended in %d, by --restore in %d)", by["end"], by["restore"]
         for (v in lost) printf "; not after %s in %d", v, lost[v]
         print "." }'
 }

@@ -110,6 +110,7 @@ static int place(struct na_session *s, char *reason, int size) {
     struct nl_agent *p = s->page;
     char log[PATH_MAX + 320];
     if (s->is_placed) return nl_say(reason, size, "placed already");
+    if (s->is_restored) return NL_AGENT_DONE; /* closed: it was restored for good */
     if (p->n_ranks < 0 || p->n_ranks > NL_AGENT_MAX_RANKS || p->n_arms < 0 || p->n_arms > NL_AGENT_MAX_ARMS)
         return nl_say(reason, size, "%d ranks and %d arms are not from 0 to %d and %d", p->n_ranks, p->n_arms,
                       NL_AGENT_MAX_RANKS, NL_AGENT_MAX_ARMS);

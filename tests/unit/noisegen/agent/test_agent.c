@@ -955,6 +955,21 @@ TEST(a_setting_is_restored_whoever_is_killed) {
     leave_place(runtime, path);
 }
 
+/* A signal during the start: the page is closed, and the command that was under way comes afterwards. */
+TEST(what_is_closed_before_it_is_placed_changes_nothing) {
+    char runtime[64], path[PATH_MAX], words[PATH_MAX + 16];
+    setting_place(runtime, path);
+    snprintf(words, sizeof words, "%s=1,0", path);
+    struct companion c = start("--setting", words);
+    kill(guardian_of(c.pid), SIGKILL);
+    nl_agent_close(c.page);
+    assert_int_equal(tell(&c, NL_AGENT_PLACE), NL_AGENT_DONE);
+    assert_true(says(path, "5"));
+    kill_companion(&c);
+    assert_true(says(path, "5"));
+    leave_place(runtime, path);
+}
+
 TEST(a_value_that_does_not_take_is_refused_by_name_and_what_was_found_comes_back) {
     char runtime[64], path[PATH_MAX], words[PATH_MAX + 400], reason[512];
     setting_place(runtime, path);
