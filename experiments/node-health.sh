@@ -10,17 +10,18 @@ usage() {
     cat <<'EOT'
 Usage: noiselab-node-health [OPTIONS] [FILE|DIR]
 
-Says what the last acceptance run found of this node. FILE is the node's file HOST.txt of an acceptance campaign
-(CAMPAIGN/nodes/HOST.txt); DIR the folder of them, in which that of this host is taken (default /etc/noiselab/nodes,
-which may be a link). Nothing is measured, started or changed; on a failed verdict that somebody asked for (by a margin,
-limits or a reference, or of wrong data) the command that would drain the node is printed, for an administrator to run.
+Says what the last acceptance run found of this node. FILE is the node's file HOST.txt of an acceptance
+campaign (CAMPAIGN/nodes/HOST.txt); DIR the folder of them, in which that of this host is taken (default
+/etc/noiselab/nodes, which may be a link). Nothing is measured, started or changed; on a failed verdict that
+somebody asked for (by a margin, limits or a reference, or of wrong data) the command that would drain the
+node is printed, for an administrator to run.
 
   --max-age TIME  a verdict older than this says nothing any more (such as 36h, 2d; default: any age)
   --host NAME     another node than this one
   -h, --help      this text
 
-Exit status: 0 pass; 1 fail; 2 usage, or a file that cannot be read or is damaged; 3 inconclusive, too old, or none for
-this node under this very name. Only 1 says something against the node.
+Exit status: 0 pass; 1 fail; 2 usage, or a file that cannot be read or is damaged; 3 inconclusive, too old,
+or none for this node under this very name. Only 1 says something against the node.
 EOT
 }
 
@@ -96,7 +97,8 @@ if [ -d "$place" ]; then
 fi
 if [ ! -e "$file" ]; then
     [ "$file" != "$place" ] || stop 2 "'$file' is not there"
-    stop 3 "no verdict of $host in '$place'${namesakes:+; ambiguous: it could be $namesakes, or another node (say which with --host)}"
+    could=${namesakes:+; ambiguous: it could be $namesakes, or another node (say which with --host)}
+    stop 3 "no verdict of $host in '$place'$could"
 fi
 if [ ! -f "$file" ] || [ ! -r "$file" ]; then stop 2 "cannot read '$file'"; fi
 
@@ -117,7 +119,8 @@ fi
 [ -n "$age_s" ] || stop 2 "'$file' does not say when (ended_utc: wanted a time like 2026-01-31T23:59:59Z)"
 # clocks of a cluster agree to minutes, or nothing can be said of ages
 [ "$age_s" -ge -300 ] ||
-    stop 2 "'$file': its verdict is of $ended, which is yet to come: look at the clocks of this node and of the one that judged"
+    stop 2 "'$file': its verdict is of $ended, which is yet to come: look at the clocks of this node and of \
+the one that judged"
 if [ -n "$max_age_s" ] && [ "$age_s" -gt "$max_age_s" ]; then
     stop 3 "the last verdict of $host ($verdict, $ended) is older than $max_age"
 fi
@@ -138,7 +141,8 @@ pass) exit 0 ;;
 inconclusive) exit 3 ;;
 esac
 if [ "$asked" = no ]; then
-    echo "no draining is proposed: nobody gave a margin, limits or a reference, by which this node would be judged"
+    echo "no draining is proposed: nobody gave a margin, limits or a reference, by which this node would be" \
+        judged
     exit 1
 fi
 failed=$(sed -n 's/^failed: *//p' "$file" | head -n 5 | paste -sd ';' -)

@@ -17,8 +17,10 @@ usage() {
     cat <<EOT
 Usage: tests/matrix.sh [NAME...]      builds and tests these combinations, or all
        tests/matrix.sh --list         what there is
-       tests/matrix.sh --build NAME   builds one and prints its mpirun and its folder of programs, separated by a tab; status 3: not to be had
-       tests/matrix.sh --short NAME   the same in a folder of its own, as fast as the compiler can, for tests that judge no time
+       tests/matrix.sh --build NAME   builds one and prints its mpirun and its folder of programs, with a tab
+                                      between them; status 3: not to be had
+       tests/matrix.sh --short NAME   the same in a folder of its own, as fast as the compiler can, for tests
+                                      that judge no time
 
 A NAME is LIBRARY-COMPILER or LIBRARY.
 EOT

@@ -41,7 +41,9 @@ choose() {
     core) agent="taskset -c 0 $program core" wanted=memory_latency ;;
     smaps) agent="$aside smaps noiselab-detect" wanted=memory_lock ;;
     timers) agent="taskset -c 0 $program timers 50" wanted=timer_interrupts ;;
-    writer) agent="$aside writer $written" wanted=kernel_threads may=device_interrupts,block_softirqs ranks=2 ;;
+    writer)
+        agent="$aside writer $written" wanted=kernel_threads may=device_interrupts,block_softirqs ranks=2
+        ;;
     busy) agent="taskset -c 0 $build/bench/bench_busy 2.5ms 250ms" wanted=nothing ;;
     asleep) agent='sleep 100000' wanted=nothing ;;
     *) stop "'$case' is not a case (see $0)" ;;
@@ -68,9 +70,11 @@ for case in "${cases[@]}"; do
             (($named - ($may / ",")) == [$wanted] or $words == $wanted) as $right |
             [$words, (if $right then "yes" else "no" end),
              (.answers[0] | .case, .value, .low, .high)] | map(tostring) | join(",")')
+        columns=case,status,seconds,wanted,named,right,case_of_rule,slowdown_percent
         evidence_row mechanisms \
-            'tests/bench/mechanisms.sh: what noiselab run agent names of agents that disturb by one known mechanism' \
-            case,status,seconds,wanted,named,right,case_of_rule,slowdown_percent,low_percent,high_percent,busy_percent \
+            "tests/bench/mechanisms.sh: what noiselab run agent names of agents that disturb by one known \
+mechanism" \
+            "$columns,low_percent,high_percent,busy_percent" \
             "$case" "$status" "$seconds" "$wanted" "${figures:-,no,,,,}" "$busy"
         tail -n 1 "$NOISELAB_EVIDENCE/mechanisms.csv"
         rm -rf "${work:?}/one"

@@ -30,10 +30,13 @@ while [ "$i" -lt "$launches" ]; do
         "\(.channel) \(.p_one_sided) \(.operation) \(.bytes)"' "$work/$i.json" >"$work/one" ||
         stop "placebo launch $i failed"
     cat "$work/one" >>"$work/p"
+    columns=seed,seconds$(printf ',%s_verdicts,%s_alarms' \
+        time time preempted preempted detour detour base base)
     # shellcheck disable=SC2046 # numbers
     evidence_row placebo \
-        'PLACEBO_LAUNCHES=30 make bench-stats PARTS=placebo: verdicts of launches whose load does nothing, and alarms among them at one-sided alpha 0.01' \
-        seed,seconds,time_verdicts,time_alarms,preempted_verdicts,preempted_alarms,detour_verdicts,detour_alarms,base_verdicts,base_alarms \
+        "PLACEBO_LAUNCHES=30 make bench-stats PARTS=placebo: verdicts of launches whose load does nothing, \
+and alarms among them at one-sided alpha 0.01" \
+        "$columns" \
         "$i" "$seconds" $(for channel in $channels; do alarms "$work/one" "$channel"; done)
     rm -rf "${work:?}/$i"
 done

@@ -34,10 +34,11 @@ cell() {
         [($p.slowdown_percent, $p.ci_low, $p.ci_high, $m.estimate, $m.ci_low, $m.ci_high | three)] |
         join(",")' "$work/predicted") || return
     holds=$(echo "$1,$2,$3,$figures" | awk -v each=yes -f tests/bench/predicted.awk | cut -d , -f 2)
+    columns=operation,level_percent,period_ms,predicted,predicted_low,predicted_high
     evidence_row projection \
         "tests/bench/projection.sh $seconds: slowdown in percent, predicted for 2 ranks from a record of \
 one, then measured by on/off" \
-        operation,level_percent,period_ms,predicted,predicted_low,predicted_high,measured,measured_low,measured_high,holds,busy_percent,seconds \
+        "$columns,measured,measured_low,measured_high,holds,busy_percent,seconds" \
         "$1,$2,$3" "$figures" "$holds" "$busy" "$seconds"
 }
 

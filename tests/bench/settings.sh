@@ -25,8 +25,8 @@ trap end EXIT
 trap 'exit 2' INT TERM
 if [ ! -s "$file" ]; then
     {
-        echo '# One row per run of tests/bench/settings.sh: what noiselab run setting says of a setting of known' \
-            'effect, and of settings of this machine.'
+        echo '# One row per run of tests/bench/settings.sh: what noiselab run setting says of a setting of' \
+            'known effect, and of settings of this machine.'
         columns=date,version,machine,beside,setting,truth,seconds,outcome,change_percent,low_percent
         echo "$columns,high_percent,writing_percent,sets"
     } >"$file"

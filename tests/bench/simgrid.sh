@@ -16,7 +16,8 @@ cat >"$work/loop.c" <<'C'
 #include <stdlib.h>
 #include <string.h>
 
-/* OPERATION STEPS WORK OVERHEAD (s): mean time of the last three quarters of the steps; rounds of messages as `--pattern` has them */
+/* OPERATION STEPS WORK OVERHEAD (s): mean time of the last three quarters of the steps; rounds of messages as
+ * `--pattern` has them */
 int main(int argc, char **argv)
 {
     int rank, n;
@@ -46,7 +47,8 @@ int main(int argc, char **argv)
 }
 C
 smpicc -O1 "$work/loop.c" -o "$work/loop"
-printf '%s\n' '# tests/bench/simgrid.sh: seconds of a step, in SimGrid and in the simulation of noiselab project --pattern' \
+printf '# tests/bench/simgrid.sh: seconds of a step, in SimGrid and in the simulation of %s\n%s\n' \
+    'noiselab project --pattern' \
     operation,ranks,simgrid_s,noiselab_s,difference_percent,version,date >"$work/table"
 as_of=$(git describe --always),$(date -u +%Y-%m-%dT%H:%M:%SZ)
 for operation in barrier allreduce; do
@@ -61,7 +63,8 @@ for operation in barrier allreduce; do
             "$work/loop" "$operation" 300 1e-3 1.5e-6 2>"$work/said" | tail -n 1)
         ours=$(R_LIBS=$build/lib/noiselab/R Rscript --vanilla -e 'of <- commandArgs(TRUE)
             pattern <- list(name = of[1], bytes = 1, latency_s = 2.5e-6, overhead_s = 1.5e-6, per_byte_s = 0)
-            ends <- noiselab:::simulated_ends(pattern, as.numeric(of[2]), 1e-3, c(75L, 300L), c(0.1, 0.1, 10), 0.0025, 1, 1)
+            ends <- noiselab:::simulated_ends(pattern, as.numeric(of[2]), 1e-3, c(75L, 300L), c(0.1, 0.1, 10),
+                                              0.0025, 1, 1)
             cat(sprintf("%.9f", diff(ends[, 1]) / 225))' "$operation" "$n")
         awk -v a="$theirs" -v b="$ours" -v what="$operation,$n" -v as_of="$as_of" \
             'BEGIN { printf "%s,%s,%s,%.2f,%s\n", what, a, b, 100 * (b / a - 1), as_of }' >>"$work/table"

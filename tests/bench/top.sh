@@ -27,8 +27,11 @@ trap end EXIT
 
 # row PART INTERVAL_S CPU_PERCENT LONGEST_US BURSTS_PER_S SWITCHES_PER_S TASKS REFRESH_MS
 row() {
-    printf '%s\tevery %s s\t%s %% of a CPU\tlongest burst %s us\t%s bursts/s\t%s switches/s\t%s tasks\trefresh %s ms\n' "$@"
-    evidence_row top 'tests/bench/top.sh: what noiselab top costs, by noiselab record; refresh_ms: of its own account' \
+    printf '%s\tevery %s s\t%s %% of a CPU\tlongest burst %s us\t%s bursts/s\t%s switches/s\t' \
+        "$1" "$2" "$3" "$4" "$5" "$6"
+    printf '%s tasks\trefresh %s ms\n' "$7" "$8"
+    evidence_row top \
+        'tests/bench/top.sh: what noiselab top costs, by noiselab record; refresh_ms: of its own account' \
         part,cpus,interval_s,cpu_percent,longest_us,bursts_per_s,switches_per_s,tasks,refresh_ms "$1" \
         "$(nproc)" "${@:2}"
 }

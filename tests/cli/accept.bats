@@ -70,7 +70,10 @@ byte from 0 to 262143" --checks integrity:inject-fault=0:1:262144
         { seen[$c["check"], $c["repetition"]]++ }
         END {
             split("'"$checks"'", names, ",")
-            for (i in names) for (r = 1; r <= 2; r++) if (!seen[names[i], r]) { print names[i], r, "missing"; bad = 1 }
+            for (i in names) for (r = 1; r <= 2; r++) if (!seen[names[i], r]) {
+                print names[i], r, "missing"
+                bad = 1
+            }
             exit bad
         }' "$OUT/one/accept.csv"
     [ "$(figures integrity mismatches repetition | sort -u | paste -sd,)" = 1,2 ]
@@ -92,13 +95,18 @@ byte from 0 to 262143" --checks integrity:inject-fault=0:1:262144
         R_LIBS="${BIN%/bin}/lib/noiselab/R" Rscript --vanilla -e '
             rows <- unique(read.csv(commandArgs(TRUE))[c("check", "variant", "metric", "unit")])
             known <- noiselab:::acceptance_measures
-            lost <- rows[!paste(rows$check, rows$metric, rows$unit) %in% paste(known$check, known$metric, known$unit) &
-                         !rows$check %in% "integrity" & !rows$metric %in% "wrong", ]
-            cat(sprintf("%s %s (%s): no measure() in analysis/R/acceptance-measures.R, or of a kind with another unit\n", lost$check, lost$metric, lost$unit), sep = "")
+            name <- function(table) paste(table$check, table$metric, table$unit)
+            is_judged <- !rows$check %in% "integrity" & !rows$metric %in% "wrong"
+            lost <- rows[!name(rows) %in% name(known) & is_judged, ]
+            cat(sprintf("%s %s (%s): %s\n", lost$check, lost$metric, lost$unit,
+                "no measure() in analysis/R/acceptance-measures.R, or of a kind with another unit"), sep = "")
             about <- noiselab:::acceptance_checks
-            is_known <- function(check, variant) check %in% names(about) && variant %in% c("", about[[check]]$variants)
+            is_known <- function(check, variant) {
+              check %in% names(about) && variant %in% c("", about[[check]]$variants)
+            }
             unknown <- rows[!mapply(is_known, rows$check, sub(":.*", "", rows$variant)), ]
-            cat(sprintf("%s %s: not in common/contract/checks.table, or without this variant\n", unknown$check, unknown$variant), sep = "")
+            cat(sprintf("%s %s: not in common/contract/checks.table, or without this variant\n",
+                        unknown$check, unknown$variant), sep = "")
             quit(status = nrow(lost) + nrow(unknown) > 0)' "$OUT/one/accept.csv"
     fi
     [ "$(figures kernels wrong value | sort -u)" = 0 ]
@@ -191,7 +199,8 @@ byte from 0 to 262143" --checks integrity:inject-fault=0:1:262144
 
 @test "a CPU quota is named, and stands in the launch's warnings" {
     under_quota 20000 accept 1 --checks latency --sizes 8
-    grep -qE 'a quota of 0.2 CPUs \(20 ms of every 100 ms, /sys/fs/cgroup/[^)]*\) holds for the 1 rank\(s\) of .*: they are stopped' "$ERR"
+    grep -qE 'a quota of 0.2 CPUs \(20 ms of every 100 ms, /sys/fs/cgroup/[^)]*\) holds for the '\
+'1 rank\(s\) of .*: they are stopped' "$ERR"
     jq -e 'tostring | contains("a quota of 0.2 CPUs")' "$OUT/one/launch.json"
 }
 

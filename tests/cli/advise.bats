@@ -36,8 +36,8 @@ detect() {
 
 @test "an algorithm that the library replaces is said to be the other one" {
     # a size of its own, or those of the list
-    detect 0 4 --op allreduce=ring:8,allreduce=recursive_doubling:8B,allreduce=ring,allreduce=recursive_doubling \
-        --bytes 64KiB
+    local twice=allreduce=ring,allreduce=recursive_doubling
+    detect 0 4 --op "allreduce=ring:8,allreduce=recursive_doubling:8B,$twice" --bytes 64KiB
     jq -e '(.options | .operations == ["allreduce=ring", "allreduce=recursive_doubling"] and
         .bytes == [8, 65536]) and
         ([.algorithms[] | select(.bytes == 8) | .in_fact] == ["recursive_doubling", "recursive_doubling"]) and

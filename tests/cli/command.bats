@@ -232,8 +232,8 @@ without() {
 # completed WORDS...: what bash offers for the last word
 completed() {
     local file=${BIN%/bin}/share/bash-completion/completions/noiselab
-    bash --norc -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _noiselab; printf "%s\n" "${COMPREPLY[@]}"' \
-        bash "$file" "$@"
+    bash --norc -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _noiselab
+        printf "%s\n" "${COMPREPLY[@]}"' bash "$file" "$@"
 }
 
 # completes WANTED WORDS...: each of WANTED, which are separated by blanks, is offered for the last word
@@ -244,8 +244,9 @@ completes() {
 }
 
 @test "bash completes commands, experiments, options and their values" {
-    bash --norc -c '. "$1"; complete -p noiselab && complete -p noiselab-detect && complete -p noiselab-analyze' \
-        bash "${BIN%/bin}/share/bash-completion/completions/noiselab"
+    bash --norc -c '. "$1"; shift; for name; do complete -p "$name" || exit; done' \
+        bash "${BIN%/bin}/share/bash-completion/completions/noiselab" \
+        noiselab noiselab-detect noiselab-analyze
     completes 'doctor run help' noiselab ''
     completes 'sensitivity stability' noiselab run s
     completes '--launches --launch-id --launcher' noiselab run sensitivity --la

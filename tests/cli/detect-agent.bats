@@ -88,7 +88,11 @@ with_agent() {
             exit !(n == wanted && bad == 0 && d / w > 0.5 && d / w < 6) }' "$one/halves.csv"
     agent=$one/agent.$host.csv
     [ "$(head -n 1 "$agent")" = \
-        launch,node,host,operation,bytes,pair,order,arm,kind,level_requested_percent,start_ns,wall_ns,preempted_ns,switch_ns,settle_ns,agent_cpu_ns,agent_on_ranks_ns,others_on_ranks_ns,preempted_by_agent_ns,preempted_by_others_ns,preempted_by_kernel_ns,preempted_by_noiselab_ns,preempted_unknown_ns,scraper_cpu_ns,wakeups,voluntary_switches,involuntary_switches,migrations,processes,started,rss_kib,read_bytes,written_bytes,observer_cpu_ns,observer_on_ranks_ns,lost_switches,switch_ins,switch_outs,planned_ns ]
+        "launch,node,host,operation,bytes,pair,order,arm,kind,level_requested_percent,start_ns,wall_ns,\
+preempted_ns,switch_ns,settle_ns,agent_cpu_ns,agent_on_ranks_ns,others_on_ranks_ns,preempted_by_agent_ns,\
+preempted_by_others_ns,preempted_by_kernel_ns,preempted_by_noiselab_ns,preempted_unknown_ns,scraper_cpu_ns,\
+wakeups,voluntary_switches,involuntary_switches,migrations,processes,started,rss_kib,read_bytes,\
+written_bytes,observer_cpu_ns,observer_on_ranks_ns,lost_switches,switch_ins,switch_outs,planned_ns" ]
     diff <(awk -F , 'NR > 1 { print $2, $3, $5, $6, $7, $8, $25, $11, $14 }' "$one/halves.csv") <(awk -F , \
         'NR > 1 { print $4, $5, $6, $7, $8, $10, $9, $12, $13 }' "$agent")
     [ "$(awk -F , 'NR == 2 { print $11 }' "$agent")" = 0 ]
@@ -129,7 +133,8 @@ END
     needs_cpus 2
     # for each SIGUSR1 it is on all CPUs for a third of 150 ms, as one that reads all of /proc when it is
     # scraped
-    bash -c 'trap "for i in \$(seq $(nproc)); do timeout 0.05 sh -c \"while :; do :; done\" & done" USR1; while :; do sleep 1 & wait; done' \
+    bash -c 'trap "for i in \$(seq $(nproc)); do timeout 0.05 sh -c \"while :; do :; done\" & done" USR1
+        while :; do sleep 1 & wait; done' \
         >/dev/null 2>&1 3>&- &
     AGENT=$!
     launch 2 --op barrier --agent "--scrape 'kill -USR1 $AGENT' --scrape-period 150ms" --agent-period 150ms \

@@ -101,3 +101,10 @@ teardown() {
     kill -9 ${MPIRUN-} ${AGENT-} 2>/dev/null || true
     rm -rf "$SHM" ${THEIRS:+"$THEIRS"}
 }
+
+# described_columns FILE: those that formats.md describes of FILE.csv, in that order
+described_columns() {
+    awk -v of="## $1.csv" 'index($0, "## ") == 1 { within = index($0, of) == 1 }
+        within && /^\| `/' "$BATS_TEST_DIRNAME/../../docs/reference/formats.md" |
+        cut -d '|' -f 2 | grep -oE '`[a-z0-9_]+`' | tr -d '`' | paste -sd ,
+}

@@ -86,7 +86,7 @@ load detect
     rows=$OUT/one/halves.csv
     # the columns are those that formats.md describes, in that order
     [ "$(head -n 1 "$rows")" = \
-        "$(sed -n '/^## halves.csv/,/^## hist/p' "$BATS_TEST_DIRNAME/../../docs/reference/formats.md" | grep '^| `' | cut -d '|' -f 2 | grep -oE '`[a-z0-9_]+`' | tr -d '`' | paste -sd ,)" ]
+        "$(described_columns halves)" ]
     [ "$(column pair "$rows" | uniq -c | awk '$1 != 2' | wc -l)" -eq 0 ]
     [ "$(column arm "$rows" | sort | uniq -c | awk '{ print $1 }' | uniq | wc -l)" -eq 1 ]
     jq -e --argjson rows "$(tail -n +2 "$rows" | wc -l)" \
@@ -218,7 +218,8 @@ not count"
 @test "a launch too short for any verdict says so before it runs, and how long would do" {
     dry_run() { "$DETECT" --dry-run --op barrier --out "$OUT" "$@" 2>"$ERR"; }
     dry_run --levels 0,1 --seconds 0.2 --half-period 10ms
-    grep -qF '5 pair(s) of each operation and level: by itself this launch is too short for any verdict at alpha 0.01, which takes 7 (--seconds 0.28)' "$ERR"
+    grep -qF "5 pair(s) of each operation and level: by itself this launch is too short for any verdict at \
+alpha 0.01, which takes 7 (--seconds 0.28)" "$ERR"
     dry_run --levels 0,1 --seconds 0.28 --half-period 10ms
     [ ! -s "$ERR" ]
     dry_run --design blocks --block 1s --levels 1 --seconds 6
@@ -252,7 +253,8 @@ not count"
 @test "a CPU quota is named before measuring, and the time that it took stands in each row" {
     # so little that a busy machine, too, gives more
     under_quota 10000 launch 1 --op empty --levels 1 --half-period 20ms --seconds 3 --launch-id one
-    grep -qE 'before measuring: a quota of 0.1 CPUs \(10 ms of every 100 ms, /sys/fs/cgroup/[^)]*\) holds for the 1 rank\(s\) of .*: they need more' "$ERR"
+    grep -qE 'before measuring: a quota of 0.1 CPUs \(10 ms of every 100 ms, /sys/fs/cgroup/[^)]*\) holds '\
+'for the 1 rank\(s\) of .*: they need more' "$ERR"
     jq -e '.hosts[0].cpu_quota | .cpus == 0.1 and .quota_ns == 10000000 and .period_ns == 100000000 and
         .above == 0' "$OUT/one/launch.json"
     # it stood still for most of the time, and its wait for a CPU is that
@@ -284,7 +286,9 @@ not count"
         skip "another user may not read this folder"
     taskset -c "$FIRST_CPU" sh -c 'while :; do :; done' 3>&- &
     AGENT=$!
-    unshare -m sh -c 'mount -t proc -o hidepid=2 proc /proc && exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"' sh env -u OMPI_MCA_btl_vader_backing_directory -u OMPI_MCA_btl_sm_backing_directory \
+    unshare -m sh -c 'mount -t proc -o hidepid=2 proc /proc && exec "$@"' sh \
+        setpriv --reuid 65534 --regid 65534 --clear-groups \
+        env -u OMPI_MCA_btl_vader_backing_directory -u OMPI_MCA_btl_sm_backing_directory \
         TMPDIR="$THEIRS" HOME="$THEIRS" taskset -c "$FIRST_CPU" "$DETECT" --out "$THEIRS/c" --op empty \
         --levels none \
         --design single --seconds 1.5 --launch-id hidden

@@ -57,7 +57,8 @@ no such library' >&2; exit 1 ;; esac"
 
 @test "without Python no experiment can run, and the package that would help is named" {
     old=$BATS_TEST_TMPDIR/python
-    printf '#!/bin/sh\necho "noiselab-run: Python 3.4 is too old: install Python 3.6 or later (package python3)" >&2\nexit 2\n' >"$old"
+    printf '#!/bin/sh\necho "noiselab-run: %s" >&2\nexit 2\n' \
+        'Python 3.4 is too old: install Python 3.6 or later (package python3)' >"$old"
     chmod +x "$old"
     NOISELAB_PYTHON=$old ends 2 "$BIN/noiselab-doctor" --json >"$BATS_TEST_TMPDIR/json"
     [ "$(state Python), $(of Python here)" = \

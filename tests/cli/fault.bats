@@ -92,8 +92,9 @@ faults() {
 # on_rank_1 FAULT COMMAND...: two ranks, of which the second meets the fault; sets status, and output to what
 # was said
 on_rank_1() {
-    printf '#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" != 1 ] || export NL_FAULT=%s NL_FAULT_PROGRAM=noiselab- NL_FAULT_HIT=%s LD_PRELOAD=%s\nexec "$@"\n' \
-        "$1" "$place/hit" "$place/fault.so" >"$place/rank"
+    printf '#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" != 1 ] || export %s %s\nexec "$@"\n' \
+        "NL_FAULT=$1 NL_FAULT_PROGRAM=noiselab-" \
+        "NL_FAULT_HIT=$place/hit LD_PRELOAD=$place/fault.so" >"$place/rank"
     chmod +x "$place/rank"
     rm -rf "$place/hit" "$OUT"
     shift

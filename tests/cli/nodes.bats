@@ -60,7 +60,7 @@ in_a_minute() {
     jq -e '.options.noise_nodes == $host and .hosts[0].treated and .hosts[0].ranks == 2' \
         --arg host "$(hostname)" "$OUT/one/launch.json"
     [ "$(head -n 1 "$OUT/one/nodes.csv")" = \
-        "$(sed -n '/^## nodes.csv/,/^## /p' "$BATS_TEST_DIRNAME/../../docs/reference/formats.md" | grep '^| `' | cut -d '|' -f 2 | grep -oE '`[a-z0-9_]+`' | tr -d '`' | paste -sd ,)" ]
+        "$(described_columns nodes)" ]
     [ "$(head -n 1 "$OUT/one/ranks.csv" | grep -o 'pairs,.*')" = \
         pairs,preempted_shift_percent_mean,preempted_shift_percent_sd,rank_steal_ns ]
     awk -F , '
@@ -80,13 +80,18 @@ in_a_minute() {
         }
         { # the nodes
             arm = $c["arm"] $c["level_requested_percent"]; n++
-            wanted = halves[arm] " " wall[arm] " " preempted[arm] " " steal[arm] " " switches[arm] " " detours[arm] " " halves[arm]
-            got = $c["halves"] " " $c["wall_ns"] " " $c["preempted_ns"] " " $c["rank_steal_ns"] " " $c["involuntary_switches"] " " $c["detours"] " " $c["times_slowest"]
+            wanted = halves[arm] " " wall[arm] " " preempted[arm] " " steal[arm] " " switches[arm] " " \
+                detours[arm] " " halves[arm]
+            got = $c["halves"] " " $c["wall_ns"] " " $c["preempted_ns"] " " $c["rank_steal_ns"] " " \
+                $c["involuntary_switches"] " " $c["detours"] " " $c["times_slowest"]
             if (wanted != got || preempted[arm] != of_ranks[arm] || steal[arm] != steal_of_ranks[arm] ||
                 slowest[arm] != halves[arm]) { print arm, wanted, got; exit bad = 1 }
             # shifts only of on halves
-            if ($c["pairs"] != pairs[arm] ||
-                ($c["preempted_shift_percent_mean"] $c["preempted_shift_percent_sd"] == "") != ($c["arm"] == "off")) { print "shift of", arm; exit bad = 1 }
+            has_shift = $c["preempted_shift_percent_mean"] $c["preempted_shift_percent_sd"] != ""
+            if ($c["pairs"] != pairs[arm] || has_shift != ($c["arm"] == "on")) {
+                print "shift of", arm
+                exit bad = 1
+            }
         }
         END { exit bad || n != 3 }' "$OUT/one/halves.csv" "$OUT/one/ranks.csv" "$OUT/one/nodes.csv"
 }
@@ -101,7 +106,9 @@ in_a_minute() {
         for file in blocks ranks nodes; do [ "$(column arm "$OUT/$arm/$file.csv")" = "$arm" ]; done
     done
     for file in blocks ranks nodes; do
-        awk "$header"'{ print $c["kind"] "/" $c["level_requested_percent"] "/" $c["pattern"] "/" $c["placement"] }' "$OUT"/{on,off}/$file.csv | paste -sd ' ' |
+        awk "$header"'{
+            print $c["kind"] "/" $c["level_requested_percent"] "/" $c["pattern"] "/" $c["placement"]
+        }' "$OUT"/{on,off}/$file.csv | paste -sd ' ' |
             grep -qx 'slurm-accounting/// /0//'
     done
 }
@@ -153,7 +160,8 @@ int clock_gettime(clockid_t clock, struct timespec *t) {
 END
     LD_PRELOAD=$BATS_TEST_TMPDIR/coarse.so timeout 60 "$DETECT" --out "$OUT" --op empty --levels none \
         --design single --seconds 0.5 2>"$ERR" && false
-    grep -q '^noiselab-detect: the clock (clock_gettime, .*) moves in steps of 10 ms, measured; what is timed here wants 5 ms at most' "$ERR"
+    grep -q '^noiselab-detect: the clock (clock_gettime, .*) moves in steps of 10 ms, measured; what is '\
+'timed here wants 5 ms at most' "$ERR"
     [ ! -e "$OUT" ]
     LD_PRELOAD=$BATS_TEST_TMPDIR/coarse.so timeout 60 "$BIN/noiselab-accept" --out "$OUT" --checks detour \
         --seconds 0.5 2>"$ERR" && false

@@ -40,8 +40,12 @@ project() { "$BIN/noiselab" project "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR"; }
 at_once() {
     awk -v cpus="$1" -v seconds="$2" 'BEGIN {
         print "# span_ns: " seconds "000000000"
-        for (at = 0; (at += 0.001 - 0.999 * log(1 - (x = (x * 16807 + 11) % 2147483647) / 2147483647)) < seconds; )
+        for (;;) {
+            x = (x * 16807 + 11) % 2147483647
+            at += 0.001 - 0.999 * log(1 - x / 2147483647)
+            if (at >= seconds) exit
             for (cpu = 0; cpu < cpus; cpu++) printf "%.0f\t1000000\t%d\t-\tdaemon\n", 1e9 * at, cpu
+        }
     }'
 }
 
@@ -97,7 +101,9 @@ margin() {
     kept=$(realpath "$BATS_TEST_DIRNAME/../kept/1.0.0/campaign")
     for text in 0 -1 1%% much 1%:nodes=0,every=1ms 1%:nodes=1e3,every=1ms 1%:nodes=10,every=1 \
         1%:nodes=10,every=1ms,unseen=2 1%:ranks=3 1%:unseen=2ms 1%:every=1ms 1%:nodes=64 1%:; do
-        for words in 'agent[@]' 'acceptance[@]' 'at_scale[@]'; do margin 2 '--margin: ' "$text" "${!words}"; done
+        for words in 'agent[@]' 'acceptance[@]' 'at_scale[@]'; do
+            margin 2 '--margin: ' "$text" "${!words}"
+        done
         margin 2 '--margin: ' "$text" plan
         margin 2 '--margin: ' "$text" compare "$kept" none
     done

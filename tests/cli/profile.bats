@@ -93,8 +93,8 @@ compiled() { printf "$2\n" >"$1.c" && "${CC:-cc}" -o "$1" "$1.c"; }
         profile 2 ./static
         says "'./static' is a static binary"
     fi
-    CC=mpicc compiled never \
-        '#include <mpi.h>\nint main(int n, char **v) { int is = n + !v; return MPI_Initialized(&is) != MPI_SUCCESS || is; }'
+    CC=mpicc compiled never '#include <mpi.h>\n
+        int main(int n, char **v) { int is = n + !v; return MPI_Initialized(&is) != MPI_SUCCESS || is; }'
     profile 2 ./never
     says "/never' never called MPI_Init"
     # tasks of a launcher that MPI knows nothing of
@@ -111,13 +111,18 @@ compiled() { printf "$2\n" >"$1.c" && "${CC:-cc}" -o "$1" "$1.c"; }
 
 @test "an interpreter that loads MPI later is run, and judged by what happened" {
     command -v python3 || skip 'no python3'
-    local open='import ctypes, ctypes.util, subprocess; mpi = ctypes.CDLL(ctypes.util.find_library("mpi"), ctypes.RTLD_GLOBAL)'
+    local open='import ctypes, ctypes.util, subprocess
+mpi = ctypes.CDLL(ctypes.util.find_library("mpi"), ctypes.RTLD_GLOBAL)'
     profile 2 sh -c "python3 -c '$open; mpi.MPI_Init(None, None); subprocess.run([\"true\"]); \
 mpi.MPI_Finalize()'; true"
     says "loaded the MPI library itself and looked its functions up there"
     [[ "$stderr" == *python3* ]]
     mpicc -shared -fPIC -o module.so -x c - <<<'#include <mpi.h>
-int run(void) { MPI_Init(NULL, NULL); for (int i = 0; i < 5; i++) MPI_Barrier(MPI_COMM_WORLD); return MPI_Finalize(); }'
+int run(void) {
+    MPI_Init(NULL, NULL);
+    for (int i = 0; i < 5; i++) MPI_Barrier(MPI_COMM_WORLD);
+    return MPI_Finalize();
+}'
     profile 0 python3 -c 'import ctypes; ctypes.CDLL("./module.so").run()'
     [ "$(calls barrier)" -eq 10 ]
 }

@@ -178,9 +178,9 @@ refused() { refused_by noiselab-record "$@"; }
 
 # unseen OPTION...: what noiselab-record says to a user from whom /proc hides all tasks but its own
 unseen() {
-    run --separate-stderr unshare -m sh \
-        -c 'mount -t proc -o hidepid=2 proc /proc && exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"' sh \
-        "$(command -v noiselab-record)" "$@" --duration 1500ms --json
+    run --separate-stderr unshare -m sh -c 'mount -t proc -o hidepid=2 proc /proc && exec "$@"' sh \
+        setpriv --reuid 65534 --regid 65534 --clear-groups "$(command -v noiselab-record)" "$@" \
+        --duration 1500ms --json
     echo "$stderr"
 }
 

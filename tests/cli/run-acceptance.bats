@@ -91,8 +91,8 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
     acceptance --dry-run --node-sets 'n[1-2];n3'
     # all but those that an acceptance found worse
     run_refused "'none' has no verdict.json: it is no campaign" acceptance --node-sets accepted:none --dry-run
-    echo '{"nodes":[{"host":"n1","verdict":"pass"},{"host":"n2","verdict":"fail"},{"host":"n4","verdict":"fail"}]}' \
-        >"$BATS_TEST_TMPDIR/verdict.json"
+    jq -n '{nodes: [{host: "n1", verdict: "pass"}, {host: "n2", verdict: "fail"},
+        {host: "n4", verdict: "fail"}]}' >"$BATS_TEST_TMPDIR/verdict.json"
     acceptance --dry-run --node-sets "accepted:$BATS_TEST_TMPDIR"
     grep -qx "noiselab-run: --node-sets: left out, as worse in '$BATS_TEST_TMPDIR': n2" "$ERR"
     grep -q 'not judged there, and taken: n3' "$ERR"
@@ -142,11 +142,10 @@ judged_by_margin() {
     [ "$(planned | wc -l)" -eq 5 ]
     [ "$(words_of 1)" = '--program=accept --rotate=0:1 --quick --seconds 12000ms --repetitions 4 --seed 7' ]
     [ "$(words_of 2)" = '--program=accept --rotate=1:1 --quick --seconds 12000ms --repetitions 4 --seed 8' ]
-    [[ "$(words_of 4)" =~ \
-        ^--noise-node=[123]' --op empty --kind '(spin|cache)' --levels 1 --half-period 1000ms --seconds 40s --seed 10'$ ]]
+    local load=$'^--noise-node=[123] --op empty --kind (spin|cache) --levels '
+    [[ "$(words_of 4)" =~ ${load}1' --half-period 1000ms --seconds 40s --seed 10'$ ]]
     # the easier one: ten times the load
-    [[ "$(words_of 5)" =~ \
-        ^--noise-node=[123]' --op empty --kind '(spin|cache)' --levels 10 --half-period 125ms --seconds 5000ms --seed 11'$ ]]
+    [[ "$(words_of 5)" =~ ${load}10' --half-period 125ms --seconds 5000ms --seed 11'$ ]]
     [[ "$(planned | tail -n 2 | head -n 1)" == *-0004-selfcheck ]]
     [[ "$(planned | tail -n 1)" == *-0005-selfcheck ]]
     grep -qx '# margin_percent: 5' "$OUT/schedule.tsv"

@@ -270,7 +270,8 @@ said() { sed -n 's/^noiselab-run: plan: //p' "$ERR"; }
         "4 launches, total 4 min 38 s: 2 min 40 s of measuring, 100 s of settling after switches, 8 s to \
 start and switch, 10 s for the answer; seed 1; into '$OUT'" ]
     [ "$(said | tail -n 1)" = \
-        'every 10s: 2 launches, 80 s of measuring and 40 s of settling; every 1s: 2 launches, 80 s of measuring and 60 s of settling' ]
+        "every 10s: 2 launches, 80 s of measuring and 40 s of settling; every 1s: 2 launches, 80 s of \
+measuring and 60 s of settling" ]
     # the detector's own plan of such a launch has the same settling
     grep -q 'up to 4 switches with 5 s of settling each are added' "$BATS_TEST_TMPDIR/stdout"
     # settling is what the detector adds, whose half has a default of its own
@@ -349,8 +350,8 @@ start and switch, 10 s for the answer; seed 1; into '$OUT'" ]
     run_refused "--against-name: 'sleep' is the name of the other version" run_agent --agent-cmd 'sleep 9' \
         --against 'sleep 8' --against-name sleep \
         --agent-period 100ms
-    run_refused 'which run agent with --against does not judge' run_agent --agent-cmd 'sleep 9' --against 'sleep 8' \
-        --margin 1%:nodes=10,every=1ms
+    run_refused 'which run agent with --against does not judge' run_agent --agent-cmd 'sleep 9' \
+        --against 'sleep 8' --margin 1%:nodes=10,every=1ms
     [ ! -e "$OUT" ]
 }
 

@@ -45,6 +45,7 @@ cut_short() { sed -i 's/^  "ended": .*/  "ended": null,/' "$OUT/$1/launch.json";
     printf 'rack\n' >"$bad/classes"
     printf 'launch,repetition\n' >"$bad/one/accept.csv"
     echo '{"program": "noiselab-accept", "schema": 99}' >"$bad/one/launch.json"
+    local none='is not a percentage above 0 and below 100'
     while IFS='|' read -r experiment words text; do
         # shellcheck disable=SC2086 # words
         ends 2 env PATH="$WITH_R" "$BIN/noiselab" run "$experiment" --ranks 1 --seconds 1 \
@@ -52,10 +53,10 @@ cut_short() { sed -i 's/^  "ended": .*/  "ended": null,/' "$OUT/$1/launch.json";
         if [ "$(wc -l <"$ERR")" != 1 ] || ! grep -qF -- "$text" "$ERR"; then cat "$ERR" && false; fi
         [ ! -e "$OUT" ]
     done <<END
-sensitivity|--op empty --margin 150|noiselab-analyze: --margin: '150' is not a percentage above 0 and below 100
-agent|--op empty --agent-pid $$ --margin 100|noiselab-analyze: --margin: '100' is not a percentage above 0 and below 100
-advise|--op barrier --margin 250.5|noiselab-analyze: --margin: '250.5' is not a percentage above 0 and below 100
-acceptance|--margin 100%|noiselab-analyze: --margin: '100' is not a percentage above 0 and below 100
+sensitivity|--op empty --margin 150|noiselab-analyze: --margin: '150' $none
+agent|--op empty --agent-pid $$ --margin 100|noiselab-analyze: --margin: '100' $none
+advise|--op barrier --margin 250.5|noiselab-analyze: --margin: '250.5' $none
+acceptance|--margin 100%|noiselab-analyze: --margin: '100' $none
 acceptance|--limits $bad/limits|noiselab-analyze: $bad/limits:1: 'ping <= soon' is not check
 acceptance|--classes $bad/classes|noiselab-analyze: $bad/classes:1: 'rack' is not CLASS NODE
 acceptance|--reference $bad|noiselab-analyze: $bad/one/launch.json
@@ -92,7 +93,8 @@ END
         [ "$(ls "$OUT/partial" | wc -l)" -eq $n ]
     done
     [ "$(planned)" = "$(taken)" ]
-    [ "$others" = "$(cksum "$OUT/$(planned | sed -n 1p)/blocks.csv" "$OUT/$(planned | sed -n 3p)/blocks.csv")" ]
+    [ "$others" = "$(cksum "$OUT/$(planned | sed -n 1p)/blocks.csv" \
+        "$OUT/$(planned | sed -n 3p)/blocks.csv")" ]
     [ "$(jq -r .ended "$OUT/partial/$second.1/launch.json")" = null ]
 }
 
@@ -129,7 +131,8 @@ END
         no_slurm $words --submit --dry-run >"$BATS_TEST_TMPDIR/script"
         bash -n "$BATS_TEST_TMPDIR/script"
         grep -qx '#SBATCH --time=.*' "$BATS_TEST_TMPDIR/script"
-        grep -q '^noiselab-run: there is no Slurm here (sbatch is not in PATH): it was not checked that the partition is there' "$ERR"
+        grep -q '^noiselab-run: there is no Slurm here (sbatch is not in PATH): it was not checked that the '\
+'partition is there' "$ERR"
         [ ! -e "$OUT/schedule.tsv" ]
     done
     run_refused 'there is no Slurm here' no_slurm agent
@@ -369,7 +372,8 @@ rehearsed() {
     slurm_stub sinfo <<<"echo 'main* infinite 8'"
     slurm_stub sbatch <<<'echo 1'
     "$BIN/noiselab" run sensitivity --submit --op empty --ranks 2 --out "$OUT" >/dev/null 2>"$ERR"
-    sed -i 's/^# --- parameters ---.*/&\nPATH=x  # a\na-b=$(touch '"${BATS_TEST_TMPDIR//\//\\/}"'\/evaluated)  # b\ntab=y  # c/' "$OUT/job.sbatch"
+    local evaluated="a-b=\$(touch $BATS_TEST_TMPDIR/evaluated)  # b"
+    sed -i "s|^# --- parameters ---.*|&\nPATH=x  # a\n$evaluated\ntab=y  # c|" "$OUT/job.sbatch"
     "$BIN/noiselab" run sensitivity --submit --resume "$OUT" --dry-run >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR"
     [ "$(grep -ci substitution "$ERR")" -eq 0 ]
     [ ! -e "$BATS_TEST_TMPDIR/evaluated" ]
