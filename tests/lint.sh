@@ -328,6 +328,16 @@ lost=$(grep -oE '`(common|noisegen|detector|analysis|experiments|tests)/[A-Za-z0
     while read -r file; do [ -e "$file" ] || printf ' %s' "$file"; done)
 none "$lost" 'every file that the guide to extending points at is there'
 
+# what it says of a name, that it stands in a file: `NAME` of `FILE`, also over the end of a line
+# shellcheck disable=SC2016 # in Markdown
+lost=$(tr '\n' ' ' <docs/guides/extending.md | tr -s ' ' |
+    grep -oE '`[A-Za-z_]+(\(\))?` (of|in) `[A-Za-z0-9_./-]+\.[a-zA-Z]+`' | tr -d '`()' | grep -v NAME |
+    while read -r name _ file; do
+    [ -e "$file" ] || file=$(tracked "/$file\$" | head -n 1)
+    grep -qsw -e "$name" "$file" || printf ' %s in %s;' "$name" "$file"
+done)
+none "$lost" 'every name that the guide to extending places in a file stands there'
+
 # the names that 1.x keeps; new ones are kept from the next version on, which is the first line
 out=$(sh tests/kept/names.sh "$build" | awk -F '\t' '
     { key = $1 FS $2 FS $3 }
