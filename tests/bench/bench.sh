@@ -199,8 +199,9 @@ look() {
         --arg halves "$(awk 'NR == 1 {
         printf "steal %s %%, preempted by others %s %% of its off halves", $1, $2 }' "$work/$1.halves")" \
         '[.verdicts[] | select(.level_requested_percent == $l and .scope == "this launch")] |
-        "  " + (map(select(.channel == ("time",
-        "preempted")) | "\(.channel) \(.level_requested_percent) %: \(.estimate) (limit \(.detection_limit), p \(.p_one_sided))") | join("; ")) + "; " + $halves' \
+        "  " + (map(select(.channel == ("time", "preempted")) |
+            "\(.channel) \(.level_requested_percent) %: \(.estimate) " +
+            "(limit \(.detection_limit), p \(.p_one_sided))") | join("; ")) + "; " + $halves' \
         "$work/$1.json"
 }
 
@@ -384,7 +385,8 @@ startup() {
 # all of a switch's extra CPU time, as though all of it were taken from the rank; a wake-up is a switch away
 # from it and one back
 record() {
-    echo 'Recording: what it adds to the preempted time of a rank on the recorded CPU, by the CPU time of a switch'
+    echo 'Recording: what it adds to the preempted time of a rank on the recorded CPU, by the CPU time of a' \
+        'switch'
     "$build/bench/bench_recording" "$(brief '' 10)" >"$work/recording" || return
     verdict "$(awk '$1 == "switch_adds_ns" { printf "%.5f", 100 * $2 * 2 * 100 / 1e9 }' "$work/recording")" \
         '<=' 0.02 'record: adds at 100 wake-ups/s, at most, %'
@@ -392,7 +394,8 @@ record() {
 }
 
 counters() {
-    echo 'Counters around a half, outside of what is timed (two readings and one look of each rank at itself, a half)'
+    echo 'Counters around a half, outside of what is timed (two readings and one look of each rank at' \
+        'itself, a half)'
     "$build/bench/bench_counters" "$(brief 300 10)" >"$work/counters" || return
     verdict "$(value reading_us "$work/counters")" '<=' 300 "kernel's counters, $(nproc) CPUs, a reading, us"
     verdict "$(value reading_64_us "$work/counters")" '<=' 300 \
@@ -405,7 +408,8 @@ counters() {
 }
 
 profile() {
-    echo 'Profile (MPI_X, which is counted, and PMPI_X, which is not, in turn; looks at arrivals have a budget of their own)'
+    echo 'Profile (MPI_X, which is counted, and PMPI_X, which is not, in turn; looks at arrivals have a' \
+        'budget of their own)'
     "$NOISELAB_BIN/noiselab-profile" --out "$work/profile" -- "$MPIRUN_COMMAND" -n 1 \
         "$build/bench/bench_profile" "$(brief 2000 20)" \
         >"$work/profile.said" 2>/dev/null || return
@@ -415,7 +419,8 @@ profile() {
 }
 
 project() {
-    echo 'Projection to many nodes (recursive doubling over 2^20 ranks with noise; analytic, 10^6 ranks; long traces)'
+    echo 'Projection to many nodes (recursive doubling over 2^20 ranks with noise; analytic, 10^6 ranks;' \
+        'long traces)'
     # shellcheck disable=SC2046 # words
     r analysis/bench/bench-project.R $(brief '1048576 40 1000000' '4096 4 2000') >"$work/project" || return
     verdict "$(value minutes_of_1e6_ranks_1e4_steps "$work/project")" '<=' 10 \

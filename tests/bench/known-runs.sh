@@ -8,12 +8,13 @@
 #   beside   bursts, while noiselab-gen takes 20 % of the last CPU
 #   full     bursts, while other ranks spin on every CPU: ends in time, says who, and what it took
 #   control  streams through the memory on a CPU without a rank: no bursts, and found by quick halves
-# Rows of acceptance-runs.csv, 60 s of measuring each; those against a reference as long as noiselab plan acceptance says:
+# Rows of acceptance-runs.csv, 60 s of measuring each; those against a reference as long as noiselab plan
+# acceptance says:
 #   quiet      this machine as it is, which nobody asked about: no verdict about noise
 #   burst      noiselab-gen takes 20 ms each second of CPU 1
 #   nobody     burst, by an account without privileges
-#   reference  no row, 150 s: five launches of this machine as it is, kept in build/acceptance-reference for the
-#              next three
+#   reference  no row, 150 s: five launches of this machine as it is, kept in build/acceptance-reference for
+#              the next three
 #   against-quiet, against-burst   quiet and burst, held against it
 #   against-small                  2 ms each second, held against it
 #   crowd      burst, while 12 programs spin on the CPUs
@@ -146,9 +147,11 @@ agent_row() {
         jq -r --arg margin "$margin" \
         '.answers[0] | [.outcome, .case, .value, .low, .high, .beyond_most, $margin, .margin_verdict] |
         @csv' | tr -d '"')
+    local columns=case,status,took_s,outcome,case_of_rule,value_percent,low_percent,high_percent
     evidence_row agent-runs \
-        'tests/bench/known-runs.sh CASE RUNS: answers of noiselab run agent --seconds 60 about agents that are known (bursts: 1 % of the CPU of one rank; placebo: nothing; control: memory beside one rank)' \
-        case,status,took_s,outcome,case_of_rule,value_percent,low_percent,high_percent,beyond_most_percent,margin_percent,margin_verdict \
+        "tests/bench/known-runs.sh CASE RUNS: answers of noiselab run agent --seconds 60 about agents \
+that are known (bursts: 1 % of the CPU of one rank; placebo: nothing; control: memory beside one rank)" \
+        "$columns,beyond_most_percent,margin_percent,margin_verdict" \
         "$case" "$1" "$2" "${figures:-none,,,,,,$margin,}"
 }
 acceptance_row() {
@@ -166,9 +169,11 @@ acceptance_row() {
          ([.judgements // [] | .[] | select(.verdict == "fail") | "\(.check) \(.entity)"] | unique |
              join("; "))] |
         map(tostring | if . == "null" then "" else gsub(","; " ") end) | join(",")' "$file")
+    local columns=case,status,took_s,verdict,judged,taken_percent,low_percent,high_percent,named
     evidence_row acceptance-runs \
-        'tests/bench/known-runs.sh CASE RUNS: answers of noiselab run acceptance about machines of which is known what is wrong' \
-        case,status,took_s,verdict,judged,taken_percent,low_percent,high_percent,named,at_scale_percent,scale_low_percent,scale_high_percent,scale_verdict,failed \
+        "tests/bench/known-runs.sh CASE RUNS: answers of noiselab run acceptance about machines of which is \
+known what is wrong" \
+        "$columns,at_scale_percent,scale_low_percent,scale_high_percent,scale_verdict,failed" \
         "$case" "$1" "$2" "$figures"
 }
 

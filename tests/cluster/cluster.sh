@@ -15,17 +15,24 @@ here=$(cd "$(dirname "$0")" && pwd) || exit 2
 
 usage() {
     cat <<'END'
-usage: cluster.sh up [--nodes N] [--tag T] [--no-slurm] DIR   N nodes (3), node1..nodeN, and a login node; DIR: a short path, see below
-       cluster.sh down DIR                       end and remove it all; DIR/log stays. Does no harm twice, or to what is half up
-       cluster.sh run DIR COMMAND...             on the login node, in this folder; the process becomes the command, signals reach it
+usage: cluster.sh up [--nodes N] [--tag T] [--no-slurm] DIR
+                                                 N nodes (3), node1..nodeN, and a login node; DIR: a short
+                                                 path, see below
+       cluster.sh down DIR                       end and remove it all; DIR/log stays. Does no harm twice, or
+                                                 to what is half up
+       cluster.sh run DIR COMMAND...             on the login node, in this folder; the process becomes the
+                                                 command, signals reach it
        cluster.sh on DIR NODE COMMAND...         on a node, on its CPU
-       cluster.sh mpirun DIR [--per-node K] [--nodes node1,node2] COMMAND...   without Slurm; NOISELAB_MPIRUN: Open MPI 4, 5 or MPICH
+       cluster.sh mpirun DIR [--per-node K] [--nodes node1,node2] COMMAND...
+                                                 without Slurm; NOISELAB_MPIRUN: Open MPI 4, 5 or MPICH
        cluster.sh fail DIR NODE                  switched off, at once
        cluster.sh mend DIR NODE                  and on again
-       cluster.sh relay DIR NODE NODE [US]       a slow link: what the two send each other is held for so long (200) by a program. Says its
-                                                 process number; the link is as before when that ends
+       cluster.sh relay DIR NODE NODE [US]       a slow link: what the two send each other is held for so long
+                                                 (200) by a program. Says its process number; the link is as
+                                                 before when that ends
        cluster.sh why-not [--no-slurm]           why this machine cannot have one, or nothing
-Nodes see this machine's files, with a /dev/shm of their own; DIR has sockets in it, so its path is at most 60 letters.
+Nodes see this machine's files, with a /dev/shm of their own; DIR has sockets in it, so its path is at most
+60 letters.
 END
 }
 

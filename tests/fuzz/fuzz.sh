@@ -17,18 +17,22 @@ declare -A n=([bad]=0 [crashed]=0 [hung]=0 [wrong]=0 [parsers]=0)
 
 # A target is a name, an example, and the command that reads a mutant of it, FILE.
 trace() {
-    printf '# span_ns: 1000000000\n0\t41000\t0\t-\tcollectd\n100000000\t39000\t0\tspin\t-\n200000000\t1000\t0\tsum\tx\n'
+    printf '# span_ns: 1000000000\n'
+    printf '%s\t%s\t0\t%s\t%s\n' 0 41000 - collectd 100000000 39000 spin - 200000000 1000 sum x
 }
 preset() { printf '# a preset\nkind = spin\nperiod = 10ms\nlevel = 1\npattern = poisson\n'; }
 verdict() { printf 'verdict: pass\nended_utc: 2026-01-31T23:59:59Z\nfailed: detour lost\n'; }
 words() {
-    printf -- '--level\n1\n--period\n10ms\n--kind\nspin,sum\n--pattern\nperiodic\n--on\nlast\n--duration\n1s\n--duty-cap\n50\n--seed\n3\n'
+    printf '%s\n' --level 1 --period 10ms --kind spin,sum --pattern periodic --on last --duration 1s \
+        --duty-cap 50 --seed 3
 }
 agent_words() {
-    printf -- '--agent-cmd\nsleep 1\n--scrape\ntrue\n--scrape-period\n1s\n--agent-cpu\n0\n--agent-name\na\n--who\nnone\n'
+    printf '%s\n' --agent-cmd 'sleep 1' --scrape true --scrape-period 1s --agent-cpu 0 --agent-name a \
+        --who none
 }
 detect_words() {
-    printf -- '--op\nbarrier,allreduce\n--bytes\n8,2KiB\n--levels\n0,1\n--seconds\n1\n--half-period\n10ms\n--seed\n3\n--design\nlockin\n'
+    printf '%s\n' --op barrier,allreduce --bytes 8,2KiB --levels 0,1 --seconds 1 --half-period 10ms --seed 3 \
+        --design lockin
 }
 record_words() { printf -- '--duration\n1s\n--name\nsleep\n--source\nschedstat\n--cpus\n0\n'; }
 
@@ -40,7 +44,9 @@ surroundings() { printf '%s\n' 'SLURM_JOB_NODELIST=r[1-2]n[08-11],x' SLURM_NTASK
 node_list() { printf 'r[1-2,[4-5]]n[08-11,3]-ib.x,login\n'; }
 selfish() { printf '# Netgauge, selfish\n0.5 41000.25\n100000.5 39000\n100000.5 10\n# max 41000 ns\n'; }
 osnoise() {
-    printf '# tracer: osnoise\n x-1 [000] d.h. 5.0: irq_noise: t:2 start 5.000000120 duration 3000 ns\n x-1 [001] d.h. 5.1: thread_noise: a:7 start 5.100000120 duration 30000 ns\n'
+    printf '%s\n' '# tracer: osnoise' \
+        ' x-1 [000] d.h. 5.0: irq_noise: t:2 start 5.000000120 duration 3000 ns' \
+        ' x-1 [001] d.h. 5.1: thread_noise: a:7 start 5.100000120 duration 30000 ns'
 }
 
 # in_surroundings FILE COMMAND...: with the variables of a file, but none that the shell itself reads
@@ -191,9 +197,11 @@ elif [ "$seconds" -ge 8 ]; then
     parser switches 's0.s[3,1-2].node7.x switch.switch.node node7.x'
     parser preset '# one\nkind = spin\nperiod = 10ms\n'
 fi
+columns=seed,seconds_each,inputs_programs,bad_programs,inputs_analysis,crashed,hung,wrong_status
 evidence_row fuzz \
-    'make fuzz SECONDS=SECONDS SEED=SEED: programs, the analysis (hung: 10 s of CPU time), libFuzzer on the parsers of C' \
-    seed,seconds_each,inputs_programs,bad_programs,inputs_analysis,crashed,hung,wrong_status,inputs_parsers,status_parsers,what \
+    "make fuzz SECONDS=SECONDS SEED=SEED: programs, the analysis (hung: 10 s of CPU time), libFuzzer on the \
+parsers of C" \
+    "$columns,inputs_parsers,status_parsers,what" \
     "$seed" "$seconds" "${n[program]}" "${n[bad]}" "${n[analysis]}" "${n[crashed]}" "${n[hung]}" \
     "${n[wrong]}" "${n[parsers]}" "$parsers_status" ''
 [ "$bad" = 0 ] && [ "${parsers_status:-0}" = 0 ]
