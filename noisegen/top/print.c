@@ -25,24 +25,38 @@ static const struct nt_field *field_of(const struct nt_field *fields, const char
     return fields;
 }
 
+/* The slowdown with its interval: "12.3 % slower (10.1 to 15.2 %" */
+static void say_slower(const struct nt_scale *scale, char *text, size_t size) {
+    char value[32], low[32], high[32];
+    nt_format(field_of(nt_scale_fields, "slowdown_percent"), scale, value, sizeof value);
+    nt_format(field_of(nt_scale_fields, "low_percent"), scale, low, sizeof low);
+    nt_format(field_of(nt_scale_fields, "high_percent"), scale, high, sizeof high);
+    int n = scale->slowdown_percent > MOST_PERCENT
+                ? snprintf(text, size, "over 100 times as long")
+                : snprintf(text, size, "%s %% slower", value);
+    text += n, size -= (size_t)n;
+    if (scale->low_percent > MOST_PERCENT) snprintf(text, size, " (");
+    else if (scale->high_percent < 0 || scale->high_percent > MOST_PERCENT)
+        snprintf(text, size, " (at least %s %%, ", low);
+    else snprintf(text, size, " (%s to %s %%, ", low, high);
+}
+
 static void say_scale(const struct nt_sample *s, char *line) {
-    char nodes[32], every[32], span[32], percent[32], slower[64];
+    char nodes[32], every[32], span[32] = "minute", slower[128];
     with_commas(s->scale.n_nodes, nodes, sizeof nodes);
     nl_format_duration(s->scale.every_ns, every, sizeof every);
-    nt_format(field_of(nt_scale_fields, "slowdown_percent"), &s->scale, percent, sizeof percent);
     int n =
         snprintf(line, NT_HEAD_BYTES, "nodes like this, %s of them, synchronising every %s: ", nodes, every);
-    snprintf(slower, sizeof slower,
-             s->scale.slowdown_percent > MOST_PERCENT ? "over 100 times as long" : "%s %% slower", percent);
-    if (s->scale.slowdown_percent < 0)
-        snprintf(line + n, (size_t)(NT_HEAD_BYTES - n), "%s",
+    size_t left = (size_t)(NT_HEAD_BYTES - n);
+    if (s->scale.slowdown_percent < 0) {
+        snprintf(line + n, left, "%s",
                  s->scale.span_ns > 0 ? "known after 1 s" : "not known without single interruptions");
-    else if (s->scale.span_ns > INT64_C(59000000000))
-        snprintf(line + n, (size_t)(NT_HEAD_BYTES - n), "%s (from the last minute)", slower);
-    else {
-        snprintf(span, sizeof span, "%.0f s", (double)s->scale.span_ns / 1e9);
-        snprintf(line + n, (size_t)(NT_HEAD_BYTES - n), "%s (from the last %s)", slower, span);
+        return;
     }
+    say_slower(&s->scale, slower, sizeof slower);
+    if (s->scale.span_ns <= INT64_C(59000000000))
+        snprintf(span, sizeof span, "%.0f s", (double)s->scale.span_ns / 1e9);
+    snprintf(line + n, left, "%sfrom the last %s)", slower, span);
 }
 
 int nt_heads(const struct nt_sample *s, char heads[NT_HEADS][NT_HEAD_BYTES]) {

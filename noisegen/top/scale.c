@@ -2,7 +2,13 @@
 #include "noisegen/top/scale.h"
 #include "noisegen/top/watch.h"
 
-enum { PORTION = 100 /* visits, some 20 us */, FEWEST_STEPS = 5, MOST_VISITS = 20000 };
+enum {
+    PORTION = 100 /* visits, some 20 us */,
+    FEWEST_STEPS = 5,
+    MOST_VISITS = 20000,
+    DRAWS = 200,
+    PORTION_DRAWS = 20 /* some 60 us */
+};
 
 #define OLDER_WEIGHT 0.7 /* of the walks before, at the next one */
 
@@ -108,6 +114,33 @@ static void join(struct nt_walked *to, const struct nt_walked *more) {
         OLDER_WEIGHT * to->n_steps + more->n_steps, OLDER_WEIGHT * to->squares + more->squares};
 }
 
+/* Standard error of the slowdown by the walks so far, of 1: steps are nearly independent, because each waits
+ * for a node of its own. */
+static double error_of(const struct nt_watch *w) {
+    double n = w->walked.n_steps, mean = w->walked.stall_ns / n,
+           variance = w->walked.squares / n - mean * mean;
+    return sqrt((variance > 0 ? variance : 0) / n) / (double)w->config.every_ns;
+}
+
+/* How far another record would be from this one. */
+static void find_ends(struct nt_watch *w, const struct nt_event *events, size_t n, double base_ns) {
+    struct nt_spread *spread;
+    double slowdown = w->walked.stall_ns / w->walked.work_ns;
+    w->ends = (struct nt_spread_ends){0, -1};
+    /* where a CPU has no time left nothing else was walked */
+    if (base_ns >= 0.999 * slowdown * (double)w->config.every_ns) n = 0;
+    if (nt_spread_open(&spread, events, n, w->end_ns - w->train.since_ns, w->n_watched, base_ns,
+                       w->config.n_nodes, w->config.every_ns, w->walk_seed))
+        return;
+    for (int done = 0; done < DRAWS; done += PORTION_DRAWS) {
+        nt_breathe(w);
+        nt_spread_go(spread, w->walked.stall_ns / w->walked.n_steps, PORTION_DRAWS);
+    }
+    w->ends = nt_spread_result(spread, slowdown > 0 ? error_of(w) / slowdown : 0);
+    nt_spread_close(spread);
+    nt_breathe(w);
+}
+
 /* A walk of the record as it is now. */
 static void walk(struct nt_watch *w, int64_t n_visits) {
     const struct nt_train *t = &w->train;
@@ -137,7 +170,9 @@ static void walk(struct nt_watch *w, int64_t n_visits) {
             }
             struct nt_walked walked = nt_walk_result(walk);
             join(&w->walked, &walked);
+            double base_ns = (double)nt_walk_base_ns(walk);
             nt_walk_close(walk);
+            find_ends(w, events, (size_t)n, base_ns);
         }
     }
     NL_FREE(events, place, base);
@@ -145,6 +180,8 @@ static void walk(struct nt_watch *w, int64_t n_visits) {
 
 void nt_scale(struct nt_watch *w, int64_t n_visits, struct nt_scale *scale) {
     *scale = (struct nt_scale){.slowdown_percent = -1,
+                               .low_percent = -1,
+                               .high_percent = -1,
                                .error_percent = -1,
                                .n_nodes = w->config.n_nodes,
                                .every_ns = w->config.every_ns};
@@ -157,8 +194,7 @@ void nt_scale(struct nt_watch *w, int64_t n_visits, struct nt_scale *scale) {
     }
     if (w->walked.work_ns <= 0 || w->walked.n_steps < 1) return;
     scale->slowdown_percent = 100 * w->walked.stall_ns / w->walked.work_ns;
-    /* steps are nearly independent: each waits for a node of its own */
-    double n = w->walked.n_steps, mean = w->walked.stall_ns / n,
-           variance = w->walked.squares / n - mean * mean;
-    scale->error_percent = 100 * sqrt((variance > 0 ? variance : 0) / n) / (double)w->config.every_ns;
+    scale->error_percent = 100 * error_of(w);
+    scale->low_percent = scale->slowdown_percent * w->ends.low;
+    scale->high_percent = w->ends.high < 0 ? -1 : scale->slowdown_percent * w->ends.high;
 }

@@ -63,7 +63,9 @@ struct nt_own {
 /* Nodes like this one. */
 struct nt_scale {
     double slowdown_percent; /* -1: not known (yet) */
-    double error_percent;    /* standard error of the walk */
+    double low_percent,
+        high_percent;     /* interval of 95 %, of the record and the walk; high -1: it has no end */
+    double error_percent; /* standard error of the walk */
     int64_t span_ns;         /* of the record it is from */
     int n_nodes;
     int64_t every_ns;

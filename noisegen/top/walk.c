@@ -44,16 +44,9 @@ struct nt_walk {
 
 /* ---- which events are walked ---- */
 
-/* The step that begins just before an event. */
-struct window {
-    int64_t loss_ns;  /* time that it loses: of this event and those on its CPU that come before its work is
-                         done */
-    int64_t width_ns; /* for so long, before this event, a step can begin and lose as much */
-    uint32_t end;     /* its first event that does not belong to it */
-};
-
 /* events: by CPU and start. */
-static void find_windows(const struct nt_event *events, size_t n, int64_t every_ns, struct window *windows) {
+static void find_windows(const struct nt_event *events, size_t n, int64_t every_ns,
+                         struct nt_window *windows) {
     int64_t loss_ns = 0;
     for (size_t i = 0, end = 0; i < n; i++) {
         if (i > 0 && end > i) loss_ns -= events[i - 1].end_ns - events[i - 1].start_ns;
@@ -69,7 +62,7 @@ static void find_windows(const struct nt_event *events, size_t n, int64_t every_
         int64_t free_ns = i > 0 && events[i - 1].cpu == events[i].cpu
                               ? events[i].start_ns - events[i - 1].end_ns
                               : INT64_MAX;
-        windows[i] = (struct window){loss_ns, free_ns < left_ns ? free_ns : left_ns, (uint32_t)end};
+        windows[i] = (struct nt_window){loss_ns, free_ns < left_ns ? free_ns : left_ns, (uint32_t)end};
     }
 }
 
@@ -77,7 +70,7 @@ static void find_windows(const struct nt_event *events, size_t n, int64_t every_
  * enough_ns of the record. */
 static int mark(const struct nt_event *events, size_t n, int64_t every_ns, double enough_ns,
                 uint8_t *is_walked) {
-    struct window *windows = NULL;
+    struct nt_window *windows = NULL;
     double *widths = NULL; /* by bin of losses */
     int failed = !NL_NEW(windows, n + 1) || !NL_NEW(widths, NL_HIST_BINS);
     if (!failed) {
@@ -102,6 +95,24 @@ static void order_by_cpu(const struct nt_event *events, size_t n, int n_cpus, si
     for (size_t i = 0; i < n; i++) first[events[i].cpu + 1]++;
     for (int cpu = 0; cpu < n_cpus; cpu++) first[cpu + 1] += first[cpu];
     for (size_t i = 0; i < n; i++) order[first[events[i].cpu]++] = (uint32_t)i;
+}
+
+int nt_find_windows(const struct nt_event *events, size_t n, int n_cpus, int64_t every_ns,
+                    struct nt_window *windows) {
+    struct nt_event *by_cpu = NULL;
+    struct nt_window *found = NULL;
+    uint32_t *order = NULL;
+    size_t *first = NULL;
+    int failed = !NL_NEW(by_cpu, n + 1) || !NL_NEW(found, n + 1) || !NL_NEW(order, n + 1) ||
+                 !NL_NEW(first, n_cpus + 2);
+    if (!failed) {
+        order_by_cpu(events, n, n_cpus, first, order);
+        for (size_t i = 0; i < n; i++) by_cpu[i] = events[order[i]];
+        find_windows(by_cpu, n, every_ns, found);
+        for (size_t i = 0; i < n; i++) windows[order[i]] = found[i];
+    }
+    NL_FREE(by_cpu, found, order, first);
+    return failed ? -1 : 0;
 }
 
 /* Adds an event at its place by start: nearly always at the end. */
@@ -299,6 +310,8 @@ int nt_walk_open(struct nt_walk **walk, const struct nt_event *events, size_t n,
 struct nt_walked nt_walk_result(const struct nt_walk *w) {
     return w->walked;
 }
+
+int64_t nt_walk_base_ns(const struct nt_walk *w) { return w->longest_work_ns - w->every_ns; }
 
 void nt_walk_close(struct nt_walk *w) {
     if (w) NL_FREE(w->events, w->work_ns, w->done_ns, w->heap);

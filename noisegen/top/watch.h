@@ -2,6 +2,7 @@
 #pragma once
 
 #include "noisegen/recorder/source.h"
+#include "noisegen/top/spread.h"
 #include "noisegen/top/top.h"
 
 /* A process. Its threads are one: people stop processes. */
@@ -144,6 +145,7 @@ struct nt_watch {
 
     struct nt_train train;
     struct nt_walked walked; /* by the walks so far, the older ones less */
+    struct nt_spread_ends ends; /* of the interval, by the last one */
     int64_t walk_ns;         /* when the last one was made */
     uint64_t walk_seed;
 
