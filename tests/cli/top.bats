@@ -68,7 +68,8 @@ busy() {
     jq -e '.source == "proc" or (.scale | .low_percent <= .slowdown_percent and
         (.high_percent == null or .high_percent >= .slowdown_percent))' <<<"$output"
     [ "$(jq -r .source <<<"$output")" = proc ] ||
-        noiselab-top --once --interval 1200ms --nodes 10 | grep -Eq '^nodes like this, 10 .*from the last 1 s\)$'
+        noiselab-top --once --interval 1200ms --nodes 10 |
+        grep -Eq '^nodes like this, 10 .*from the last 1 s\)$'
     top 0 --once --interval 300ms --json --cpus "$first_cpu" --nodes 10 --every 10ms --rows 1
     jq -e --argjson cpu "$first_cpu" \
         '[.cpus[].cpu] == [$cpu] and .scale.nodes == 10 and (.tasks | length) <= 2' <<<"$output"
