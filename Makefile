@@ -144,7 +144,8 @@ $(call archives,$(ROOMS)):
 # The library that is loaded into programs: it shows them MPI's names and nothing else, and what it borrows calls MPI by the names that it leaves
 # alone (PMPI_). Of that only what it needs stays, and no library but MPI.
 LIBRARY_SOURCES := $(wildcard detector/profile/library/*.c) $(BUILD)/made/profile_calls.c $(wildcard detector/sync/*.c) \
-	$(addprefix detector/nodes/,launcher.c team.c tree.c) $(addprefix common/base/,nl_clock.c nl_error.c nl_secret.c nl_units.c) common/sys/nl_preempted.c
+	$(addprefix detector/nodes/,launcher.c team.c tree.c) $(addprefix common/base/,nl_clock.c nl_error.c nl_secret.c nl_units.c) \
+	$(addprefix common/sys/,nl_kernel.c nl_preempted.c)
 $(LIBRARY): $(LIBRARY_SOURCES:%.c=$(BUILD)/shared/%.o)
 	$(call quiet,LINK,$@) $(MPI_ENV) $(MPICC) $(CFLAGS) $(filter-out -pie,$(LDFLAGS)) -shared -Wl,--gc-sections,-z,defs -o $@ $^ -ldl -lm -pthread
 

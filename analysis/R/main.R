@@ -605,7 +605,11 @@ analyze_profile <- function(operands, values, form) {
   report <- profile_report(read_profile(operands), alpha_option(values$alpha))
   if (!is.null(values$write$arrivals)) write_output(arrival_trace_lines(report), values$write$arrivals)
   if (form == "csv" && is.null(report[[values$table %||% profile_tables[1]]])) {
-    abort_data("--table ", values$table, ": no synchronising call was looked at on all its ranks")
+    abort_data("--table ", values$table, if (identical(values$table, "counters")) {
+      ": no rank has counts of the kernel"
+    } else {
+      ": no synchronising call was looked at on all its ranks"
+    })
   }
   view <- profile_view(report, operands)
   answered(

@@ -1,7 +1,7 @@
 # One run of a program under noiselab profile: shares of time, who waited for whom and why, and what an
 # interruption would cost.
 
-profile_tables <- c("operations", "ranks", "exposure", "calls")
+profile_tables <- c("operations", "ranks", "exposure", "calls", "counters")
 
 # ---- arrivals ----------------------------------------------------------------------------------
 
@@ -91,8 +91,9 @@ exposure_of <- function(calls, delta_ns, conf) {
 
 exposure_lengths_ns <- c(1e4, 1e5, 1e6, 1e7)
 
-# A list: shares (of the ranks' time, by class), operations, ranks, exposure, calls (data.frames; the last
-# three NULL without arrivals), waiting (a list of sums), notes.
+# A list: shares (of the ranks' time, by class), operations, ranks, exposure, calls, counters (data.frames;
+# exposure and calls NULL without arrivals, counters where the kernel's were not read), waiting (a list of
+# sums), notes.
 profile_report <- function(profile, alpha = 0.01) {
   conf <- 1 - 2 * alpha
   calls <- whole_calls(profile$arrivals)
@@ -111,6 +112,7 @@ profile_report <- function(profile, alpha = 0.01) {
       shares = shares,
       operations = operations[names(operations) != "key"],
       ranks = ranks,
+      counters = counters_of_profile(profile$ranks),
       largest = largest_waiting(profile, operations, ranks),
       notes = c(
         paste0(
@@ -138,6 +140,7 @@ profile_report <- function(profile, alpha = 0.01) {
                    within_ns = mean(main$within_ns), between_ns = mean(main$between_ns)),
     exposure = exposure_of(main, exposure_lengths_ns, conf),
     calls = profile_calls(main),
+    counters = counters_of_profile(profile$ranks),
     notes = c(
       coupling_note(main),
       notes,

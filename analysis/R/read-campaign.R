@@ -573,7 +573,8 @@ check_header <- function(file, rules) {
   if (length(header) == 0 || length(header[[1]]) == 0) {
     abort_data(file, " is empty: the launch wrote nothing; run it again or leave it out")
   }
-  for (added in if ("arm" %in% rules$name) added_columns else added_columns[c("inside", "shortest")]) {
+  of_profiles <- c("inside", "shortest", "counters")
+  for (added in if ("arm" %in% rules$name) added_columns else added_columns[of_profiles]) {
     if (!any(added %in% header[[1]])) rules <- rows_at(rules, which(!rules$name %in% added))
   }
   missing <- setdiff(rules$name, header[[1]])

@@ -21,6 +21,8 @@ write_profile_report <- function(report, dirs, projection, file, plots_dir = fil
                                          NULL, body[2]),
       if (length(body) > 2) page_section("noise", "What does an interruption cost?",
                                          exposure_sentence(report), NULL, body[3]),
+      if (length(body) > 3) page_section("kernel", "What did the kernel count?", kernel_sentence(report),
+                                         NULL, body[4]),
       scale_section(projection, plots_dir),
       page_section("trust", "Can the run be trusted?", sprintf("%s of the time was spent to sample calls.",
                                                                sampling_cost_words(report)), NULL, NULL,

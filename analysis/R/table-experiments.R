@@ -604,10 +604,11 @@ profile_rank_table <- function(ranks) {
             other_mpi_ns = col_number("other MPI", ranks$other_mpi_ns, in_us))
 }
 
-# Beside the view: every operation, each rank, interruptions of other lengths.
+# Beside the view: every operation, each rank, interruptions of other lengths, and what the kernel counted.
 profile_parts <- function(report) {
   e <- report$exposure
-  list(
+  counted <- kernel_part(report)
+  c(list(
     new_part("all operations", profile_operation_table(report$operations)),
     new_part("ranks: \u00b5s for each sampled call, since the one before", profile_rank_table(report$ranks)),
     if (!is.null(e)) {
@@ -621,5 +622,5 @@ profile_parts <- function(report) {
         )
       )
     }
-  )
+  ), if (!is.null(counted)) list(counted))
 }

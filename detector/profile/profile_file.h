@@ -4,8 +4,9 @@
 #pragma once
 
 #include "common/base/nl_usual.h"
+#include "common/sys/nl_kernel.h"
 
-#define NF_MAGIC "NLPROF3"
+#define NF_MAGIC "NLPROF4"
 enum { NF_MAX_BEATS = 8192 };
 enum {
     NF_MAX_ROWS = 384,
@@ -92,6 +93,25 @@ struct nf_beats {
     int64_t at_ns[NF_MAX_BEATS]; /* when beat n ended, at n modulo this; by the program's clock */
 };
 
+/* What the kernel counts for a rank itself: of the process, but for its moves to another CPU, which are those
+ * of the thread that called MPI_Init. */
+enum nf_rank_count {
+    NF_FAULTS, /* minor and major */
+    NF_MAJOR_FAULTS,
+    NF_VOLUNTARY,
+    NF_INVOLUNTARY,
+    NF_MOVES,
+    NF_N_RANK_COUNTS
+};
+
+/* Counts from the end of MPI_Init to the begin of MPI_Finalize, or MPI_Abort; -1: not known. */
+struct nf_counters {
+    int64_t span_ns; /* between the two readings; 0: there was no second one, and there are no counts */
+    int64_t rank[NF_N_RANK_COUNTS];
+    int64_t kernel[NL_N_KERNEL]; /* of the CPUs that the thread might use at the end of MPI_Init */
+    int32_t n_cpus;              /* so many */
+};
+
 struct nf_file {
     char magic[8];
     uint32_t file_bytes, row_bytes; /* a reader of another version sees that it is one */
@@ -106,6 +126,7 @@ struct nf_file {
     struct nf_clock_model at_start, at_end; /* at_end: after NF_FINALIZED */
     int64_t sample_cost_ns;
     int64_t n_calls, mpi_ns;
+    struct nf_counters counters;
     uint32_t n_rows, n_samples, n_communicators;
     uint32_t every_log2;   /* of the calls that were looked at at least every 2^this-th is still there */
     uint64_t n_sampled;    /* also those that made room later */

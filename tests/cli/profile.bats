@@ -34,6 +34,26 @@ calls() { awk -F , -v name="$1" '$3 == name { n += $9 } END { print n + 0 }' out
     [ "$(find out -name 'rank.*' | wc -l)" -eq 0 ]
 }
 
+# counted PROGRAM: of awk, about the columns of each rank's counts
+counted() { awk "$header $1" out/*/ranks.csv; }
+
+@test "what the kernel counted is beside each rank: its page faults, and the interrupts of its CPUs" {
+    allowed_cpus
+    profile 0 "$PROBE" 2000 100
+    counted '{ n++; if ($c["counted_ns"] > $c["wall_ns"] + 5e8 || $c["counted_ns"] < 1e8) exit 1
+        if ($c["counted_cpus"] < 1 || $c["counted_cpus"] > '"${#cpus[@]}"') exit 1
+        if ($c["rank_involuntary"] == "" || $c["major_faults"] > $c["faults"]) exit 1 } END { exit n != 2 }'
+    # interrupts of a tick, or as few as a CPU without one has, and not those since the boot
+    counted '$c["irq_timer"] != "" && $c["irq_timer"] > 20000 * $c["counted_cpus"] * $c["counted_ns"] / 1e9 { exit 1 }'
+    # a program that touches more memory has so many more page faults
+    local -r less=$(counted '$c["rank"] == 0 { print $c["faults"] }')
+    profile 0 "$PROBE" 2000 100 --touch 4096
+    local -r more=$(counted '$c["rank"] == 0 { print $c["faults"] }')
+    [ $((more - less)) -ge 4000 ] && [ $((more - less)) -le 5000 ]
+    jq -e '[.counters[] | select(.counter == "page_faults" and .rank == 0)][0].count == '"$more" \
+        <(noiselab-analyze profile --json out)
+}
+
 @test "a program that aborts, crashes or lacks MPI_Finalize has a profile up to there, and its own status" {
     for how in abort segv exit; do
         "$MPIRUN_COMMAND" -n 1 "$PROBE" 100 10 --end "$how" >/dev/null 2>&1 && false
@@ -41,6 +61,10 @@ calls() { awk -F , -v name="$1" '$3 == name { n += $9 } END { print n + 0 }' out
         [ "$(calls allreduce)" -eq 200 ]
         [[ "$stderr" == *'2 did not come to MPI_Finalize'* ]]
         jq -e '.ended == "interrupted"' out/*/launch.json
+        # of who aborts the kernel's counts are known; who dies leaves none
+        [ "$(counted '$c["faults"] != "" { n++ } END { print n + 0 }')" -le 2 ]
+        [ "$how" != abort ] || [ "$(counted '$c["faults"] != "" { n++ } END { print n + 0 }')" -ge 1 ]
+        [ "$how" != segv ] || [ "$(counted '$c["faults"] != "" { n++ } END { print n + 0 }')" -eq 0 ]
     done
 }
 

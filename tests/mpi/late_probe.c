@@ -1,8 +1,8 @@
 /* A program of which the profile is known: turns of work, then MPI_Allreduce. Rank r works LATE[r] longer
  * than the others. Ranks may be interrupted, in turn and at any time, also within MPI: a signal's handler
  * takes HIT_US of the CPU every EVERY_MS. Prints what it measured itself, by the clock that all ranks of a
- * node share. late_probe TURNS WORK_US [--sleep] [--hit EVERY_MS HIT_US] [--end abort|segv|exit|wait]
- * LATE_US... */
+ * node share. --touch: each rank touches so many pages of new memory before its first turn. late_probe TURNS
+ * WORK_US [--sleep] [--hit EVERY_MS HIT_US] [--touch PAGES] [--end abort|segv|exit|wait] LATE_US... */
 #include <mpi.h>
 #include <sys/time.h>
 
@@ -45,6 +45,18 @@ static void expect_hits(int every_ms, int rank, int n_ranks) {
     expect_hit();
 }
 
+static void touch(long pages) {
+    const long page = sysconf(_SC_PAGESIZE);
+    char *memory =
+        mmap(NULL, (size_t)(pages * page), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) abort();
+    /* each page by itself, whatever sizes the kernel prefers */
+    madvise(memory, (size_t)(pages * page), MADV_NOHUGEPAGE);
+    for (long i = 0; i < pages; i++)
+        memory[i * page] = 1;
+    munmap(memory, (size_t)(pages * page));
+}
+
 /* A hit makes it longer, as it does work. */
 static void work(long long ns, int sleeps) {
     long long start_ns = nl_mono_ns(), lost_before_ns = lost_ns;
@@ -68,12 +80,14 @@ static void print_waits(long long *arrived_ns, int turns, int rank, int n_ranks)
 
 int main(int argc, char **argv) {
     int rank, n_ranks, turns = atoi(argv[1]), sleeps = 0, every_ms = 0, at = 3, provided, all_hits = 0;
+    long pages = 0;
     long long work_ns = atoll(argv[2]) * 1000, waited_ns = 0,
               *arrived_ns = malloc((size_t)turns * sizeof *arrived_ns);
     const char *how = "";
     for (; at < argc && argv[at][0] == '-'; at++) {
         if (!strcmp(argv[at], "--sleep")) sleeps = 1;
         if (!strcmp(argv[at], "--end")) how = argv[++at];
+        if (!strcmp(argv[at], "--touch")) pages = atol(argv[++at]);
         if (!strcmp(argv[at], "--hit")) every_ms = atoi(argv[++at]), hit_ns = atoll(argv[++at]) * 1000;
     }
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
@@ -81,6 +95,7 @@ int main(int argc, char **argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &n_ranks);
     long long late_ns = at + rank < argc ? atoll(argv[at + rank]) * 1000 : 0;
     double value = rank, sum = 0;
+    if (pages > 0) touch(pages);
     if (every_ms) expect_hits(every_ms, rank, n_ranks);
     MPI_Barrier(MPI_COMM_WORLD);
     long long start_ns = nl_mono_ns();

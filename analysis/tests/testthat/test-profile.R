@@ -58,7 +58,8 @@ test_that("the exposure is that computed by hand", {
   expect_equal(exposure_of(whole_calls(two_ranks(0, op_ns = 1e6)), 1e6, 0.98)$cost_ns, 1e6)
 })
 
-profile_folder <- function(arrivals, files = TRUE, env = parent.frame()) {
+# `counted`: columns of the kernel's counts, NULL: as 1.0.0 wrote it
+profile_folder <- function(arrivals, files = TRUE, env = parent.frame(), counted = NULL) {
   dir <- local_folder(env)
   info <- list(schema = 2, program = "noiselab-profile", version = "1.0.0", launch = "a",
                options = stats::setNames(list(), character()), command = list("mpirun"), ranks = 2,
@@ -75,12 +76,11 @@ profile_folder <- function(arrivals, files = TRUE, env = parent.frame()) {
                outside_ns = c(3e6, 3.6e6, 0)),
     "operations.csv"
   )
-  write(
-    data.frame(launch = "a", rank = 0:1, host = "h", node = 0, threads = "single", state = "finalized",
-               clock = "tsc", clock_bound_ns = 0, started_ns = 0, wall_ns = 1e7, calls = 3, mpi_ns = 6e5,
-               lost_calls = 0, sampled_calls = 3, sample_cost_ns = 5000, waits = "scheduler"),
-    "ranks.csv"
-  )
+  ranks <- data.frame(launch = "a", rank = 0:1, host = "h", node = 0, threads = "single",
+                      state = "finalized", clock = "tsc", clock_bound_ns = 0, started_ns = 0, wall_ns = 1e7,
+                      calls = 3, mpi_ns = 6e5, lost_calls = 0, sampled_calls = 3, sample_cost_ns = 5000,
+                      waits = "scheduler")
+  write(if (is.null(counted)) ranks else cbind(ranks, counted), "ranks.csv")
   dir
 }
 
@@ -100,6 +100,60 @@ test_that("a run is read, and its answer says shares, waiting and exposure", {
   expect_lte(length(view_lines(profile_view(report, dir))), 24)
   expect_equal(json_of("profile", dir)$waiting$wait_ns, 1e5)
   expect_length(profile_parts(report), 3)
+})
+
+# Two ranks on four CPUs that were counted for 2 s, but for what a name in `...` says.
+counted_columns <- function(...) {
+  rules <- rules_of_table("profile_ranks")
+  from <- match("counted_ns", rules$name)
+  names <- rules$name[from:length(rules$name)]
+  columns <- as.data.frame(stats::setNames(lapply(names, function(name) c(0, 0)), names))
+  columns$counted_ns <- 2e9
+  columns$counted_cpus <- 4
+  utils::modifyList(columns, list(...))
+}
+
+test_that("what the kernel counted is a row per counter and rank, and who has most is named", {
+  counted <- counted_columns(faults = c(10, 40), irq_timer = c(1000, 1000), irq_call = c(30, 30),
+                             irq_tlb = c(10, 10), rank_moves = c(0, 3), cpu_switches = c(NA, NA))
+  dir <- profile_folder(two_ranks(2e5), counted = counted)
+  report <- profile_report(read_profile(dir))
+  rows <- report$counters
+  of <- function(name) rows[rows$counter == name, ]
+  expect_equal(of("page_faults")$per_second, c(5, 20))
+  expect_equal(of("page_faults")$count, c(10, 40))
+  expect_equal(of("timer_interrupts")$per_second, c(500, 500))
+  # shootdowns are counted as function calls, too
+  expect_equal(of("function_calls")$count, c(20, 20))
+  expect_equal(of("timer_interrupts")$cpus, c(4, 4))
+  expect_true(all(is.na(of("rank_migrations")$cpus)))
+  # what the kernel does not say is no row
+  expect_equal(nrow(of("cpu_switches")), 0)
+  parts <- profile_parts(report)
+  expect_length(parts, 4)
+  lines <- part_lines(parts[[4]])
+  expect_match(lines, "page faults of ranks +12.5 +5 +20 +1$", all = FALSE)
+  expect_match(lines, "local timer interrupts +500 +500 +500 +-$", all = FALSE)
+  expect_match(kernel_sentence(report), "500 local timer interrupts, .* and 12.5 page faults of ranks")
+  expect_equal(nrow(json_of("profile", dir)$counters), nrow(rows))
+})
+
+test_that("a rank without a second reading has no counts, and files of 1.0.0 have no table of them", {
+  counted <- counted_columns()
+  counted[1, ] <- NA
+  report <- profile_report(read_profile(profile_folder(two_ranks(2e5), counted = counted)))
+  expect_equal(unique(report$counters$rank), 1)
+  counted[2, ] <- NA
+  none <- profile_report(read_profile(profile_folder(two_ranks(2e5), counted = counted)))
+  old <- profile_report(read_profile(profile_folder(two_ranks(2e5))))
+  for (one in list(none, old)) {
+    expect_null(one$counters)
+    expect_length(profile_parts(one), 3)
+    expect_null(kernel_sentence(one))
+  }
+  # runs in which nobody looked have them all the same
+  idle <- profile_folder(two_ranks(2e5)[0, ], counted = counted_columns(faults = c(2, 2)))
+  expect_equal(sum(profile_report(read_profile(idle))$counters$count), 4)
 })
 
 test_that("the trace of arrivals has a line for each rank, from the first rank on", {

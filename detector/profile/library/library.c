@@ -221,6 +221,7 @@ static void start(void) {
         nl_error("rank %d is not profiled: no file in '%s' (%s)", run.team.rank, folder(), strerror(errno));
         return;
     }
+    nf_counters_begin();
     fill_file(run.file, version);
     nf_process.needs_lock = run.file->thread_level == MPI_THREAD_MULTIPLE;
     nf_process.file = run.file;
@@ -235,6 +236,7 @@ static void end(void) {
     if (!nf_process.clock.kind) return;
     struct nf_file *file = nf_process.file;
     nf_process.file = NULL;
+    if (file) nf_counters_end(&file->counters);
     int is_good = run.is_synchronised && !nd_sync_run(&run.sync);
     if (file) {
         file->at_end = is_good ? model_of(&run.sync) : file->at_start;
@@ -248,6 +250,7 @@ static void end(void) {
 
 static void aborts(void) {
     if (!run.file) return;
+    nf_counters_end(&run.file->counters);
     run.file->state = NF_ABORTED;
     run.file->last_ns = nd_clock_now(&nf_process.clock);
 }
