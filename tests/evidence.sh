@@ -40,8 +40,8 @@ proofs() {
         'A setting is as it was found after a KILL at any moment' \
         'settings of /proc and /sys: the one that is switched here is a file'
     proof settings_simulated settings-simulated.csv \
-        'R_LIBS=build/lib/noiselab/R Rscript --vanilla tests/bench/settings-simulated.R 125 docs/evidence/settings-simulated.csv' \
-        'Two values of a setting that are the same are said to differ in at most 1 of 100 runs' \
+        'R_LIBS=build/lib/noiselab/R Rscript --vanilla tests/bench/settings-simulated.R 70 docs/evidence/settings-simulated.csv' \
+        'Two values of a setting that are the same are said to differ in at most 1 of 100 runs, and a known change is found' \
         'settings whose effect comes and goes; several operations at once' \
         'A row needs a hundred simulated runs or more, some minutes of one CPU.'
     proof settings settings.csv \
@@ -205,11 +205,27 @@ setting_kills() {
         print "." }'
 }
 settings_simulated() {
-    awk -F , '{ n += $6; hold += $9; wrong += $8; if ($4 == 0) { same += $6; stated += $7 } else {
-        other += $6; found += $7 } } END {
-        if (!n) { print "no run yet."; exit }
-        printf "%d runs of equal values, four kinds of noise: %d are said to differ (%.2f %%; wanted at most 1). Of %d runs with a change of 0.5 %% %d are found, %d on the wrong side. Intervals of 98 %% hold in %.1f %%.\n",
-            same, stated, 100 * stated / same, other, found, wrong, 100 * hold / n }'
+    awk -F , '
+        $4 == 0 { same += $6; stated += $7 }
+        $4 != 0 { size = $4 < 0 ? -$4 : $4; key = size "," $3; of[key] += $6; found[key] += $7
+            wrong += $8; other += $6; sizes[size]; if (size == 0.2) { beyond += $6; no += $10 } }
+        { n += $6; hold += $9; if (!($3 in seen)) { seen[$3]; name[++names] = $3 } }
+        END {
+            if (!n) { print "no run yet."; exit }
+            printf "%d runs of equal values, %d kinds of noise: %d are said to differ (%.2f %%; wanted at most 1). ",
+                same, names, stated, 100 * stated / same
+            split("0.2 0.5 1", size_of, " ")
+            for (s = 1; s <= 3; s++) if (size_of[s] in sizes) {
+                printf "Found of changes of %s %%:", size_of[s]
+                for (i = 1; i <= names; i++) { key = size_of[s] "," name[i]
+                    if (of[key]) printf "%s %s %.0f %%", (i > 1 ? "," : ""), name[i],
+                        100 * found[key] / of[key] }
+                printf ". "
+            }
+            printf "%d of %d are on the wrong side. ", wrong, other
+            if (beyond) printf "Of changes of 0.2 %% no difference beyond as much is said of %d of %d (%.2f %%; wanted at most 1). ",
+                no, beyond, 100 * no / beyond
+            printf "Intervals of 98 %% hold in %.1f %%.\n", 100 * hold / n }'
 }
 settings() {
     awk -F , '{ key = $6 == "" ? $5 : $6 ($4 == "" ? "" : " beside " $4);

@@ -1,7 +1,11 @@
-# How often noiselab analyze setting states a difference of two values that are the same, and how often its
-# interval holds a known one, on machines simulated here alone (base R; nothing of this is in the package):
-#   R_LIBS=build/lib/noiselab/R Rscript --vanilla tests/bench/settings-simulated.R RUNS FILE
-# Adds a row for each kind of noise and true change to FILE, and goes on at the next seed with each call.
+# How often noiselab analyze setting states a difference of two values that are the same, how often it decides
+# a known one, and how often its interval holds it, on machines simulated here alone (base R; nothing of this
+# is in the package):
+#   R_LIBS=build/lib/noiselab/R Rscript --vanilla tests/bench/settings-simulated.R RUNS FILE [SAME]
+# Adds a row for each kind of noise, true change and length to FILE, and goes on at the next seed with each
+# call; SAME: only of values that are the same. Lengths are sets of the reference, another value and a
+# placebo: 14, 60, and 186, which 60 s have in blocks of 100 ms with 7 ms after each switch. The margin is
+# 0.2 %: no difference is wrong of a change of as much.
 arguments <- commandArgs(TRUE)
 runs <- as.integer(arguments[1])
 file <- arguments[2]
@@ -47,6 +51,11 @@ campaign <- function(noise, change, sets) {
                  launches = list(one = list(options = list(settings = told)))), class = "nl_campaign")
 }
 
+planned_sets <- 60000 %/% (3 * 107)
+cells <- expand.grid(noise = names(noises), change = c(0, -0.2, 0.2, -1, 1), sets = c(14, 60, planned_sets),
+                     stringsAsFactors = FALSE)
+cells <- cells[cells$change == 0 | cells$sets == planned_sets & !"SAME" %in% arguments, ]
+
 done <- if (file.exists(file)) utils::read.csv(file, comment.char = "#") else data.frame(seed = 0)
 seed <- max(0, done$seed) + 1
 if (!file.exists(file)) {
@@ -59,16 +68,18 @@ if (!file.exists(file)) {
   )
 }
 version <- noiselab$package_version_text()
-for (name in names(noises)) for (change in c(0, 0.5)) for (sets in c(14, 60)) {
-  set.seed(1e6 + 1000 * seed + 100 * match(name, names(noises)) + 10 * (change > 0) + (sets > 20))
+for (cell in seq_len(nrow(cells))) {
+  set.seed(1e6 + 1000 * seed + cell)
+  change <- cells$change[cell]
   got <- do.call(rbind, lapply(seq_len(runs), function(i) {
-    noiselab$compare_settings(campaign(noises[[name]], change, sets), margin = 0.2)$rows
+    one <- campaign(noises[[cells$noise[cell]]], change, cells$sets[cell])
+    noiselab$compare_settings(one, margin = 0.2)$rows
   }))
-  stated <- got$outcome %in% c("slower", "faster")
   truth <- 100 * expm1(change / 100)
-  row <- c(format(Sys.Date()), version, name, change, sets, runs, sum(stated),
-           sum(stated & (got$estimate > 0) != (change > 0)), sum(got$ci_low <= truth & got$ci_high >= truth),
-           sum(got$outcome == "no difference"), seed)
+  row <- c(format(Sys.Date()), version, cells$noise[cell], change, cells$sets[cell], runs,
+           sum(got$outcome %in% c("slower", "faster")),
+           sum(got$outcome == if (change > 0) "faster" else if (change < 0) "slower" else ""),
+           sum(got$ci_low <= truth & got$ci_high >= truth), sum(got$outcome == "no difference"), seed)
   cat(row, sep = ",", file = file, append = TRUE)
   cat("\n", file = file, append = TRUE)
   cat(row, "\n")
