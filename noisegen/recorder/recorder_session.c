@@ -417,7 +417,7 @@ static int conclude(struct session *s) {
     if (summary->n_takers == 0) status = NL_EXIT_INCONCLUSIVE;
     else if (write_out(s, summary) == 0 && is_printed)
         status = has_seen_too_little(summary) ? NL_EXIT_INCONCLUSIVE : NL_EXIT_OK;
-    free(summary->trace);
+    NL_FREE(summary->trace, summary->stalls);
     return status;
 }
 

@@ -104,18 +104,29 @@ static void keep_apart(struct nr_activity *trace, size_t n) {
             if (trace[j].cpu == trace[i].cpu) trace[i].busy_ns = trace[j].start_ns - trace[i].start_ns;
 }
 
+/* Their durations in CPU time; those without any are left out. How many stay. */
+static size_t in_cpu_time(const struct nr_recorder *r, const struct nr_summary *s, struct nr_activity *all,
+                          size_t n) {
+    size_t n_kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct nr_activity a = all[i];
+        a.busy_ns = scaled(a.busy_ns, cpu_time_share(r, s, a.cpu));
+        if (a.busy_ns > 0) all[n_kept++] = a;
+    }
+    return n_kept;
+}
+
 static int make_trace(const struct nr_recorder *r, const struct nr_burst *bursts, size_t n,
                       struct nr_summary *s) {
     s->trace = malloc((n + 1) * sizeof *s->trace);
-    if (!s->trace) return -1;
+    s->stalls = malloc((n + 1) * sizeof *s->stalls);
+    if (!s->trace || !s->stalls) return -1;
     s->n_activities = (int64_t)nr_activities(bursts, n, s->rhythm.gap_ns, 0, s->trace);
-    size_t n_all = nr_activities(bursts, n, s->rhythm.gap_ns, s->has_cpus, s->trace);
-    for (size_t i = 0; i < n_all; i++) {
-        struct nr_activity a = s->trace[i];
-        a.busy_ns = scaled(a.busy_ns, cpu_time_share(r, s, a.cpu));
-        if (a.busy_ns > 0) s->trace[s->n_trace++] = a;
-    }
+    s->n_trace =
+        in_cpu_time(r, s, s->trace, nr_activities(bursts, n, s->rhythm.gap_ns, s->has_cpus, s->trace));
     keep_apart(s->trace, s->n_trace);
+    s->n_stalls =
+        in_cpu_time(r, s, s->stalls, nr_activities(bursts, n, NR_STALL_GAP_NS, s->has_cpus, s->stalls));
     return 0;
 }
 
@@ -295,11 +306,14 @@ static json_t *taker_json(const struct nr_summary *s, const struct nr_taker *t) 
                              pid, "processes", t->n_processes, "pids", t->pids, "cgroup",
                              nl_json_text(t->cgroup[0] ? t->cgroup : NULL), "kernel", t->is_kernel, "busy_ns",
                              (json_int_t)t->busy_ns, "percent_of_cpu", percent_of_cpu(s, t->busy_ns));
-    nl_json_set(
-        json, "bursts", known(t->n_bursts), "burst_ns", known(t->typical_ns), "longest_ns",
-        known(t->longest_ns), "main_bursts", json_integer((json_int_t)t->n_main), "main_busy_ns",
-        json_integer((json_int_t)t->main_ns), "period_ns", period, "cpus", json_string(t->cpus), "on_cpus",
-        NL_JSON_LIST(i, t->n_cpus, json_pack("[i, I]", t->on[i].cpu, (json_int_t)t->on[i].busy_ns)), NULL);
+    nl_json_set(json, "bursts", known(t->n_bursts), "burst_ns", known(t->typical_ns), "longest_ns",
+                known(t->longest_ns), "main_bursts", json_integer((json_int_t)t->n_main), "main_busy_ns",
+                json_integer((json_int_t)t->main_ns), "main_pieces", json_integer((json_int_t)t->n_pieces),
+                "main_parted_ns", json_integer((json_int_t)t->parted_ns), "main_piece_lengths",
+                NL_JSON_LIST(i, t->n_lengths, json_integer((json_int_t)t->lengths_ns[i])), "period_ns",
+                period, "cpus", json_string(t->cpus), "on_cpus",
+                NL_JSON_LIST(i, t->n_cpus, json_pack("[i, I]", t->on[i].cpu, (json_int_t)t->on[i].busy_ns)),
+                NULL);
     return json;
 }
 
@@ -310,14 +324,14 @@ static json_t *takers_json(const struct nr_summary *s) {
     return array;
 }
 
-/* The activities of each CPU: how many began in each block of the recording, and how many were how long, by
- * bins of nl_hist. */
+/* What each CPU was away for in one piece: how many of these began in each block of the recording, and how
+ * many were how long, by bins of nl_hist. */
 static void add_activities(json_t *json, const struct nr_recorder *r, const struct nr_summary *s) {
     static struct nl_hist hist;
     int64_t counts[NR_BLOCKS] = {0};
-    for (size_t i = 0; i < s->n_trace; i++) {
-        counts[block_of(r, s, s->trace[i].start_ns)]++;
-        nl_hist_add(&hist, s->trace[i].busy_ns);
+    for (size_t i = 0; i < s->n_stalls; i++) {
+        counts[block_of(r, s, s->stalls[i].start_ns)]++;
+        nl_hist_add(&hist, s->stalls[i].busy_ns);
     }
     nl_json_set(json, "block_busy_ns", NL_JSON_LIST(i, NR_BLOCKS, json_integer((json_int_t)s->blocks_ns[i])),
                 "block_activities", NL_JSON_LIST(i, NR_BLOCKS, json_integer((json_int_t)counts[i])),

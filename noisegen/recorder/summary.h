@@ -6,7 +6,12 @@
 
 /* Who had the CPUs: the tasks with the most time, and in what rhythm each came. */
 
-enum { NR_MOST_TAKERS = 24, NR_APART = 4 /* processes of one name that are kept apart */, NR_TAKER_CPUS = 8 };
+enum {
+    NR_MOST_TAKERS = 24,
+    NR_APART = 4 /* processes of one name that are kept apart */,
+    NR_TAKER_CPUS = 8,
+    NR_LENGTHS = 16
+};
 
 /* A process; or all of one name: of the kernel's threads what stands before the slash (kworker/1:2 is
  * kworker), and those of a name of which none has a large part of its time. */
@@ -22,13 +27,20 @@ struct nr_taker {
     int64_t n_bursts;   /* bursts as the task's own activities; -1: this source sees none, nor what follows */
     int64_t typical_ns; /* the median of their time on CPUs */
     int64_t longest_ns;
-    int64_t n_main;     /* of the bursts those that make up its time: a fifth as long as the usual one (by CPU
-                           time), or longer ... */
-    int64_t main_ns;    /* ... and their time on CPUs */
-    double period_ns;   /* 0: none found */
-    char cpus[48];      /* those with a twentieth of its time or more, the busiest first */
-    int n_cpus;         /* of these ... */
-    struct { int cpu; int64_t busy_ns; } on[NR_TAKER_CPUS]; /* ... its time on each */
+    int64_t n_main;    /* of the bursts those that make up its time: a fifth as long as the usual one (by CPU
+                          time), or longer ... */
+    int64_t main_ns;   /* ... and their time on CPUs */
+    int64_t n_pieces;  /* parts of these bursts between which others had the CPU for a while ... */
+    int64_t parted_ns; /* ... and how long these others had it */
+    int n_lengths;     /* of the pieces, ... */
+    int64_t lengths_ns[NR_LENGTHS]; /* ... the mean of each of so many equal parts of them, ascending */
+    double period_ns;               /* 0: none found */
+    char cpus[48];                  /* those with a twentieth of its time or more, the busiest first */
+    int n_cpus;                     /* of these ... */
+    struct {
+        int cpu;
+        int64_t busy_ns;
+    } on[NR_TAKER_CPUS]; /* ... its time on each */
 };
 
 /* From single bursts to activities. An agent's threads switch among themselves and sleep for moments, so one
@@ -47,13 +59,16 @@ struct nr_activity {
 
 /* What repeats. */
 struct nr_rhythm {
-    int64_t gap_ns;    /* bursts closer than this belong to one activity */
-    double period_ns;  /* 0: there is none */
-    double regularity; /* 0 to 1 */
+    int64_t gap_ns;         /* bursts closer than this belong to one activity */
+    double period_ns;       /* 0: there is none */
+    double regularity;      /* 0 to 1 */
     double period_error_ns; /* half of the period's 99 % interval */
 };
 
-enum { NR_BLOCKS = 16 /* of a recording: how the time on CPUs scatters */ };
+enum {
+    NR_BLOCKS = 16 /* of a recording: how the time on CPUs scatters */,
+    NR_STALL_GAP_NS = 5000 /* who waits for a CPU gets nothing done between bursts that are closer */
+};
 
 struct nr_summary {
     int64_t span_ns;         /* recorded */
@@ -66,12 +81,14 @@ struct nr_summary {
     struct nr_activity
         *trace; /* activities by CPU: what the trace holds, durations in CPU time; to be freed */
     size_t n_trace;
-    int has_cpus; /* 0: the CPU of some burst is not known */
-    int64_t blocks_ns[NR_BLOCKS]; /* of wall_ns, by when a burst began */
+    struct nr_activity *stalls; /* what each CPU was away for in one piece, in CPU time; to be freed */
+    size_t n_stalls;
+    int has_cpus;                           /* 0: the CPU of some burst is not known */
+    int64_t blocks_ns[NR_BLOCKS];           /* of wall_ns, by when a burst began */
     struct nr_taker takers[NR_MOST_TAKERS]; /* the busiest tasks */
     int n_takers;
-    int is_of_all;                /* whoever ran was asked for */
-    int has_account;              /* where the time of the watched CPUs went */
+    int is_of_all;   /* whoever ran was asked for */
+    int has_account; /* where the time of the watched CPUs went */
     struct nl_account_sum account;
     const struct nl_account_cpu *cpus; /* by number */
     int ended_status; /* of a recorded command that ended by itself, as waitpid() has it; -1: none did */

@@ -8,12 +8,16 @@ enum {
     MOST_IN_RHYTHM = 1 << 16 /* bursts of a task in which a period is looked for */,
     MOST_NAMED = 8,
     LEAST_CPU_SHARE = 20,
-    LEAST_APART = 8 /* a process with less than this part of its name's time is not kept apart */
+    LEAST_APART = 8 /* a process with less than this part of its name's time is not kept apart */,
+    PIECE_GAP_NS = 100000 /* who waits for the CPU has it for a slice, which is longer */
 };
 #define MAIN_SHARE 0.2 /* of the usual burst: what is shorter is not what the task does */
 
 /* What one process, or all of a name, had: in all, and by CPU. */
-struct portion { pid_t pid; int64_t ns; };
+struct portion {
+    pid_t pid;
+    int64_t ns;
+};
 
 /* Tasks that go by one name. */
 struct named {
@@ -72,6 +76,7 @@ static int compare_portions(const void *a, const void *b) {
 }
 
 NL_ORDER_BY(compare_lengths, struct nr_activity, busy_ns)
+NL_ORDER(compare_times, int64_t)
 
 static pid_t process_of(const struct nr_recorder *r, const struct nr_burst *b) {
     return b->tid > 0 ? nr_tasks_at(&r->tasks, (uint32_t)b->tid)->pid : 0;
@@ -111,15 +116,49 @@ static int find_processes(const struct nr_recorder *r, struct named *one, const 
 }
 
 /* The bursts that make up the task's time, of activities sorted by length: those of a fifth of the usual one
- * or more. */
-static void sum_main(const struct nr_activity *sorted, size_t n, struct nr_taker *taker) {
+ * or more. Returns how long that is. */
+static double sum_main(const struct nr_activity *sorted, size_t n, struct nr_taker *taker) {
     double total_ns = 0, sum_ns = 0, usual_ns = 0;
-    for (size_t i = 0; i < n; i++) total_ns += (double)sorted[i].busy_ns;
-    for (size_t i = 0; i < n && sum_ns < total_ns / 2; i++) sum_ns += usual_ns = (double)sorted[i].busy_ns;
+    for (size_t i = 0; i < n; i++)
+        total_ns += (double)sorted[i].busy_ns;
+    for (size_t i = 0; i < n && sum_ns < total_ns / 2; i++)
+        sum_ns += usual_ns = (double)sorted[i].busy_ns;
     for (size_t i = 0; i < n; i++) {
         if ((double)sorted[i].busy_ns < MAIN_SHARE * usual_ns) continue;
         taker->n_main++;
         taker->main_ns += sorted[i].busy_ns;
+    }
+    return MAIN_SHARE * usual_ns;
+}
+
+/* In how many pieces they were on CPUs: a scheduler gives a burst of 20 ms to a busy CPU a few ms at a time.
+ * `activities`: by start, as they were joined of `own`; `pieces_ns`: room for as many as `own`. */
+static void find_pieces(const struct nr_burst *own, const struct nr_activity *activities, size_t n,
+                        double least_ns, int64_t *pieces_ns, struct nr_taker *taker) {
+    size_t n_pieces = 0;
+    for (size_t i = 0, k = 0; i < n; k += (size_t)activities[i++].n_bursts) {
+        if ((double)activities[i].busy_ns < least_ns) continue;
+        int64_t end_ns = own[k].end_ns;
+        pieces_ns[n_pieces++] = end_ns - own[k].start_ns;
+        for (size_t j = k + 1; j < k + (size_t)activities[i].n_bursts; j++) {
+            int64_t length_ns = own[j].end_ns - own[j].start_ns, apart_ns = own[j].start_ns - end_ns;
+            if (apart_ns > PIECE_GAP_NS) {
+                pieces_ns[n_pieces++] = length_ns;
+                taker->parted_ns += apart_ns;
+            } else
+                pieces_ns[n_pieces - 1] += length_ns;
+            if (own[j].end_ns > end_ns) end_ns = own[j].end_ns;
+        }
+    }
+    taker->n_pieces = (int64_t)n_pieces;
+    taker->n_lengths = n_pieces < NR_LENGTHS ? (int)n_pieces : NR_LENGTHS;
+    qsort(pieces_ns, n_pieces, sizeof *pieces_ns, compare_times);
+    for (size_t part = 0, n_parts = (size_t)taker->n_lengths; part < n_parts; part++) {
+        size_t from = part * n_pieces / n_parts, to = (part + 1) * n_pieces / n_parts;
+        int64_t sum_ns = 0;
+        for (size_t i = from; i < to; i++)
+            sum_ns += pieces_ns[i];
+        taker->lengths_ns[part] = sum_ns / (int64_t)(to - from);
     }
 }
 
@@ -127,7 +166,9 @@ static void sum_main(const struct nr_activity *sorted, size_t n, struct nr_taker
 static int find_rhythm(const struct nr_burst *own, size_t n, struct nr_taker *taker) {
     struct nr_rhythm rhythm;
     struct nr_activity *activities = malloc((n + 1) * sizeof *activities);
-    int failed = !activities || nr_rhythm(own, n < MOST_IN_RHYTHM ? n : MOST_IN_RHYTHM, 0, &rhythm);
+    int64_t *pieces_ns = malloc((n + 1) * sizeof *pieces_ns);
+    int failed =
+        !activities || !pieces_ns || nr_rhythm(own, n < MOST_IN_RHYTHM ? n : MOST_IN_RHYTHM, 0, &rhythm);
     if (!failed) {
         size_t n_activities = nr_activities(own, n, rhythm.gap_ns, 0, activities);
         qsort(activities, n_activities, sizeof *activities, compare_lengths);
@@ -135,9 +176,11 @@ static int find_rhythm(const struct nr_burst *own, size_t n, struct nr_taker *ta
         taker->typical_ns = activities[n_activities / 2].busy_ns;
         taker->longest_ns = activities[n_activities - 1].busy_ns;
         taker->period_ns = rhythm.period_ns;
-        sum_main(activities, n_activities, taker);
+        double least_ns = sum_main(activities, n_activities, taker);
+        n_activities = nr_activities(own, n, rhythm.gap_ns, 0, activities);
+        find_pieces(own, activities, n_activities, least_ns, pieces_ns, taker);
     }
-    free(activities);
+    NL_FREE(activities, pieces_ns);
     return failed ? -1 : 0;
 }
 
@@ -169,12 +212,14 @@ static int fill(const struct nr_recorder *r, const struct named *one, int proces
     memcpy(taker->task, one->name, sizeof taker->task);
     taker->n_processes = is_one ? 1 : one->n_processes - n_apart;
     taker->busy_ns = is_one ? one->processes[process].ns : one->busy_ns;
-    for (int i = 0; !is_one && i < n_apart; i++) taker->busy_ns -= one->processes[i].ns;
+    for (int i = 0; !is_one && i < n_apart; i++)
+        taker->busy_ns -= one->processes[i].ns;
     for (size_t k = 0; k < n; k++) {
         pid_t pid = process_of(r, &bursts[k]);
         int is_apart = 0;
         if (!goes_by(one->name, nr_task_name(r, bursts[k].name), bursts[k].group == NR_KERNEL)) continue;
-        for (int i = 0; !is_one && i < n_apart; i++) is_apart |= one->processes[i].pid == pid;
+        for (int i = 0; !is_one && i < n_apart; i++)
+            is_apart |= one->processes[i].pid == pid;
         if (is_one ? one->processes[process].pid != pid : is_apart) continue;
         own[n_own++] = bursts[k];
         if (bursts[k].cpu >= 0) by_cpu[bursts[k].cpu] += bursts[k].end_ns - bursts[k].start_ns;
@@ -193,7 +238,8 @@ static int fill(const struct nr_recorder *r, const struct named *one, int proces
 static int n_kept_apart(const struct named *one) {
     int n = 0;
     if (one->is_kernel || one->n_processes < 2) return 0;
-    while (n < one->n_processes && one->processes[n].ns >= one->busy_ns / LEAST_APART) n++;
+    while (n < one->n_processes && one->processes[n].ns >= one->busy_ns / LEAST_APART)
+        n++;
     return n > NR_APART ? 0 : n;
 }
 
@@ -235,7 +281,8 @@ int nr_takers(const struct nr_recorder *r, const struct nr_burst *bursts, size_t
         failed = n_taken < 0;
         n_shown += failed ? 0 : n_taken;
     }
-    for (size_t i = 0; i < n_all; i++) NL_FREE(all[i].by_cpu, all[i].processes);
+    for (size_t i = 0; i < n_all; i++)
+        NL_FREE(all[i].by_cpu, all[i].processes);
     NL_FREE(own, all);
     return failed ? -1 : n_shown;
 }

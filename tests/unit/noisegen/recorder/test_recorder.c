@@ -198,7 +198,8 @@ static struct nr_recorder *opened(struct nr_config config) {
 /* Of all groups that have a CPU. */
 static int64_t sum_ns(const struct nr_totals *half) {
     int64_t sum = 0;
-    for (int group = 0; group <= NR_UNKNOWN; group++) sum += half->group_ns[group];
+    for (int group = 0; group <= NR_UNKNOWN; group++)
+        sum += half->group_ns[group];
     return sum;
 }
 
@@ -215,7 +216,10 @@ static void work_20_times(void) {
 }
 
 /* A child of this process, which ends with it: it waits for a word, does `body`, and says so. */
-struct child { pid_t pid; int go[2], done[2]; };
+struct child {
+    pid_t pid;
+    int go[2], done[2];
+};
 
 static struct child fork_child(void (*body)(void)) {
     struct child c;
@@ -362,7 +366,8 @@ static void *rest_20_times(void *argument) {
 static pid_t start_worker(pthread_t *thread, int go) {
     struct worker worker = {0, go};
     if (pthread_create(thread, NULL, rest_20_times, &worker)) return 0;
-    while (worker.tid == 0) nl_sleep_ns(100000);
+    while (worker.tid == 0)
+        nl_sleep_ns(100000);
     return worker.tid;
 }
 
@@ -401,7 +406,8 @@ TEST(a_thread_tells_when_it_was_off_its_cpu) {
     close(go[1]);
     assert_int_equal(nr_end(r, &half), 0);
     int n_naps = 0;
-    for (int64_t i = 0; i < r->n_bursts; i++) n_naps += r->bursts[i].end_ns - r->bursts[i].start_ns >= 3 * MS;
+    for (int64_t i = 0; i < r->n_bursts; i++)
+        n_naps += r->bursts[i].end_ns - r->bursts[i].start_ns >= 3 * MS;
     assert_true(n_naps >= 20 && n_naps <= 21); /* the wait for the word to go may have lasted as long */
     assert_true(half.group_ns[NR_YIELDED] >= 60 * MS);
     assert_int_equal(half.cut, 0);
@@ -417,7 +423,8 @@ TEST(a_trace_says_how_many_bursts_found_no_room) {
     struct nr_totals half;
     struct nr_recorder *r = opened(watching(&tid, 5));
     assert_int_equal(nr_begin(r, 0), 0);
-    for (int i = 0; i < 20; i++) nl_sleep_ns(MS);
+    for (int i = 0; i < 20; i++)
+        nl_sleep_ns(MS);
     assert_int_equal(nr_end(r, &half), 0);
     char *text = written(r, 1), wanted[64];
     assert_true(half.not_kept >= 15);
@@ -539,6 +546,7 @@ TEST(who_ran_is_named_with_its_time_bursts_period_and_cpu) {
     assert_true(takers[2].period_ns <= 0);
     /* the torn one is one burst, and all of them are what it does */
     EQUAL(takers[0].n_main, 12, takers[0].main_ns, 12 * 20 * MS);
+    EQUAL(takers[0].n_pieces, 12, takers[0].parted_ns, 0);
     EQUAL(takers[0].pid, 0, takers[0].n_processes, 0);
     assert_int_equal(nr_takers(&r, bursts, n, takers, 1), 1);
     nr_tally_free(&r.tally);
@@ -546,6 +554,41 @@ TEST(who_ran_is_named_with_its_time_bursts_period_and_cpu) {
 }
 
 NL_ORDER_BY(by_start, struct nr_burst, start_ns)
+
+static void add_burst_of(struct nr_recorder *r, size_t *n, uint32_t name, int tid, int pid, int64_t start_ns,
+                         int64_t length_ns, int cpu);
+
+/* 20 ms each second, of which a rank that waits for the CPU gets a slice of 4 ms after each 4 ms. The kernel
+ * is there for 3 us in the middle of a piece. */
+TEST(a_burst_that_a_busy_cpu_takes_in_pieces_is_one_burst_of_its_task_but_not_one_loss_of_the_cpu) {
+    static struct nr_recorder r = {
+        .n_cpus = 2, .config.keep = ~0u, .source = &nr_source_cpu, .end_ns = INT64_MAX};
+    static struct nr_summary s;
+    size_t n = 0;
+    assert_int_equal(nr_tasks_open(&r.tasks, NULL), 0);
+    assert_int_equal(nr_tally_reserve(&r.tally), 0);
+    const uint32_t busy = nr_tasks_name(&r.tasks, "busy"), kernel = nr_tasks_name(&r.tasks, "kernel");
+    for (int i = 0; i < 12; i++)
+        for (int k = 0; k < 5; k++) {
+            int64_t start_ns = i * INT64_C(1000) * MS + k * 8 * MS;
+            add_burst_of(&r, &n, busy, 1000, 1000, start_ns, 1 * MS, 1);
+            add_burst_of(&r, &n, kernel, 20, 20, start_ns + 1 * MS, 3000, 1);
+            add_burst_of(&r, &n, busy, 1000, 1000, start_ns + 1 * MS + 3000, 3 * MS, 1);
+        }
+    r.bursts = bursts;
+    r.n_bursts = (int64_t)n;
+    r.totals.wall_ns = INT64_C(12000) * MS;
+    assert_int_equal(nr_summarise(&r, 0, -1, &s), 0);
+    assert_string_equal(s.takers[0].task, "busy");
+    EQUAL(s.takers[0].n_main, 12, s.takers[0].main_ns, 12 * 20 * MS, s.takers[0].n_pieces, 60,
+          s.takers[0].parted_ns, 12 * 4 * (4 * MS - 3000), s.takers[0].n_lengths, NR_LENGTHS,
+          s.takers[0].lengths_ns[0], 4 * MS, s.takers[0].lengths_ns[NR_LENGTHS - 1], 4 * MS);
+    EQUAL(s.n_stalls, 60, s.stalls[0].busy_ns, 4 * MS + 3000, s.stalls[59].busy_ns, 4 * MS + 3000);
+    free(s.trace);
+    free(s.stalls);
+    nr_tally_free(&r.tally);
+    nr_tasks_close(&r.tasks);
+}
 
 /* Adds a burst of a thread of a process. */
 static void add_burst_of(struct nr_recorder *r, size_t *n, uint32_t name, int tid, int pid, int64_t start_ns,
@@ -592,6 +635,7 @@ TEST(processes_of_one_name_are_kept_apart_where_each_has_a_large_part_of_its_tim
     EQUAL(takers[0].n_main, 20, takers[0].main_ns, 20 * 20 * MS, takers[0].n_bursts, 200, takers[0].busy_ns,
           20 * (20 * MS + 9 * 20000));
     EQUAL(takers[1].n_main, 80, takers[1].main_ns, 80 * 3 * MS);
+    EQUAL(takers[1].n_pieces, 80, takers[1].lengths_ns[0], 3 * MS, takers[3].n_pieces, 20);
     assert_about(takers[0].period_ns, 1000. * MS, 0.001);
     assert_about(takers[1].period_ns, 250. * MS, 0.001);
     assert_string_equal(takers[2].task, "many");
