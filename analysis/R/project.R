@@ -822,7 +822,8 @@ slowdown_of_many <- function(noise, n, work_s) {
 
 # What is fixed before anything is measured (Vehtari, Simpson, Gelman, Yao, Gabry 2024, Pareto smoothed
 # importance sampling).
-tail_design <- list(share = 0.2, per_root = 3, least = 5, most_shape = 0.7, prior = 10, prior_shape = 0.5)
+tail_design <- list(share = 0.2, per_root = 3, least = 5, most_shape = 0.7, prior = 10, prior_shape = 0.5,
+                    alike = 1.1, apart = 2)
 
 # The tail of costs, s, as a generalised Pareto distribution: `shape` (0 exponential, 1/a Pareto of index
 # a), `needed` (bursts that a mean over it takes), `heavy` (the shape is above what so many bursts can tell,
@@ -837,6 +838,9 @@ tail_shape <- function(costs_s) {
   if (m < tail_design$least || m >= n) return(none)
   costs <- sort(costs_s)
   threshold <- costs[n - m]
+  # a kind of its own, far above all others: what these do says nothing of it
+  alike <- sum(costs >= costs[n] / tail_design$alike)
+  if (alike >= tail_design$least && alike < n && costs[n - alike] < costs[n] / tail_design$apart) return(none)
   over <- costs[(n - m + 1):n] - threshold
   # (what sums differ by is no cost)
   over <- over[over > 1e-6 * threshold]
