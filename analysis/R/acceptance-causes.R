@@ -22,8 +22,9 @@ cause_kinds <- c(task = "tasks", agent = "agents", kernel = "kernel threads",
 # `cpus`, `percent` (of the node's CPU time), `percent_of_cpu`; of the bursts that make up its time
 # `burst_s` (mean), `per_s`, `period_s`, `duty_percent` (of one CPU: rate x mean), of all of them
 # `longest_s`, and `shorter_percent` (of one CPU: what its shorter bursts take); `at_scale_percent` with
-# interval: what it alone would cost many such nodes, NA: not projected.
-noise_causes <- function(acceptance, figures, asked) {
+# interval: what it alone would cost many such nodes, NA: not projected; never more than all of a node's noise
+# (`scale`, of noise_at_scale()).
+noise_causes <- function(acceptance, figures, asked, scale = NULL) {
   by_node <- lapply(acceptance$hosts, function(host) {
     takers <- node_takers(Filter(function(o) o$host == host, known_others(acceptance$others)))
     rows <- bind_rows(list(takers, unnamed_causes(figures, host)))
@@ -42,7 +43,8 @@ noise_causes <- function(acceptance, figures, asked) {
   for (host in worst) {
     own <- which(rows$host == host & is.finite(rows$proxy) & rows$proxy > 0)
     for (i in utils::head(own, named_task$by_cost + named_task$periodic)) {
-      rows[i, c("at_scale_percent", "at_scale_low", "at_scale_high")] <- cause_at_scale(rows[i, ], asked)
+      rows[i, c("at_scale_percent", "at_scale_low", "at_scale_high")] <-
+        cause_at_scale(rows[i, ], asked, scale[scale$host == host, ])
     }
   }
   known <- !is.na(rows$at_scale_percent)
@@ -51,21 +53,25 @@ noise_causes <- function(acceptance, figures, asked) {
           -ifelse(is.na(rows$proxy), 0, rows$proxy), -rows$percent),
   ]
   rownames(rows) <- NULL
-  rows[setdiff(names(rows), "proxy")]
+  rows[setdiff(names(rows), c("proxy", "main_busy_s", "main_parted_s", "pieces_s"))]
 }
 
-# About what bursts of a length and rate cost: what a step of many nodes meets, at most one burst in each.
+# About what bursts of a length and rate cost: what a step of many nodes meets, at most one piece of one in
+# each.
 cost_proxy <- function(rows, asked) {
-  hits <- asked$nodes * asked$every_s * rows$per_s
-  100 * rows$burst_s / asked$every_s * (1 - exp(-hits))
+  pieces <- pmax(1, rows$main_pieces / rows$main_bursts)
+  hits <- asked$nodes * asked$every_s * rows$per_s * pieces
+  100 * rows$burst_s / pieces / asked$every_s * (1 - exp(-hits))
 }
 
-cause_at_scale <- function(row, asked) {
-  noise <- noise_or_all(node_noise(row$task, rep(row$burst_s, max(1, round(row$main_bursts))),
-                                   rate_hz = row$per_s, watched_s = row$span_s,
-                                   n_bursts = max(1, round(row$main_bursts))))
-  got <- scale_cell(noise, asked, 0.01)
-  list(got$value, got$low, got$high)
+cause_at_scale <- function(row, asked, whole = NULL) {
+  got <- scale_cell(noise_or_all(task_noise(row)), asked, 0.01)
+  ends <- c(got$value, got$low, got$high)
+  if (NROW(whole) == 1) {
+    ends[1:2] <- pmin(ends[1:2], c(whole$value, whole$ci_low))
+    if (!is.na(whole$ci_high)) ends[3] <- min(ends[3], whole$ci_high, na.rm = TRUE)
+  }
+  as.list(ends)
 }
 
 # The tasks of a node over all its launches, the busiest first.
@@ -85,6 +91,9 @@ node_takers <- function(others) {
   first$busy_s <- sums("busy_s")
   first$main_bursts <- sums("main_bursts")
   first$main_busy_s <- sums("main_busy_s")
+  first$main_pieces <- sums("main_pieces")
+  first$main_parted_s <- sums("main_parted_s")
+  first$pieces_s <- I(lapply(own, function(t) unlist(t$pieces_s)))
   several <- vapply(own, function(t) length(unique(t$pid)) > 1, TRUE)
   first$pid[several] <- NA
   first$processes[several] <- vapply(
@@ -100,8 +109,7 @@ node_takers <- function(others) {
   has_bursts <- first$main_bursts > 0 & !is.na(first$burst_s)
   burst_s <- ifelse(has_bursts, first$main_busy_s / first$main_bursts, NA_real_)
   per_s <- ifelse(has_bursts, first$main_bursts / span_s, NA_real_)
-  # one that its rate contradicts is of a part of the bursts; who is on a CPU without a pause has none
-  is_period <- (abs(per_s * first$period_s - 1) < 0.25 & burst_s < named_task$duty * first$period_s) %in% TRUE
+  is_period <- keeps_period(per_s, first$period_s, burst_s)
   period_s <- ifelse(is_period, first$period_s, NA_real_)
   duty <- 100 * ifelse(is_period, burst_s / period_s, burst_s * per_s)
   is_agent <- vapply(first$task, function(t) any(startsWith(t, agent_names)), TRUE)
@@ -124,10 +132,19 @@ node_takers <- function(others) {
     shorter_percent = ifelse(has_bursts, pmax(0, 100 * (first$busy_s - first$main_busy_s) / span_s),
                              NA_real_),
     main_bursts = first$main_bursts,
+    main_busy_s = first$main_busy_s,
+    main_pieces = first$main_pieces,
+    main_parted_s = first$main_parted_s,
+    pieces_s = first$pieces_s,
     span_s = span_s
   )
   rownames(rows) <- NULL
   rows[order(-rows$percent), ]
+}
+
+# A period that the rate contradicts is of a part of the bursts; who is on a CPU without a pause has none.
+keeps_period <- function(per_s, period_s, burst_s) {
+  (abs(per_s * period_s - 1) < 0.25 & burst_s < named_task$duty * period_s) %in% TRUE
 }
 
 # The unit of systemd that a cgroup is of, or a container's; "": none.
@@ -155,7 +172,8 @@ unnamed_causes <- function(figures, host) {
                  pids = "", unit = "", cgroup = "", cpus = "", percent = max(0, percent),
                  percent_of_cpu = NA_real_, burst_s = NA_real_, per_s = NA_real_, period_s = NA_real_,
                  duty_percent = NA_real_, longest_s = NA_real_, shorter_percent = NA_real_,
-                 main_bursts = NA_real_, span_s = NA_real_)
+                 main_bursts = NA_real_, main_busy_s = NA_real_, main_pieces = NA_real_,
+                 main_parted_s = NA_real_, pieces_s = I(list(NULL)), span_s = NA_real_)
     }
   }
   bind_rows(list(row("interrupts", left), row("hypervisor", steal)))

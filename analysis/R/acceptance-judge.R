@@ -83,7 +83,7 @@ judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha 
     classes = classes,
     acceptance = acceptance
   )
-  result$causes <- noise_causes(acceptance, figures, at_scale)
+  result$causes <- noise_causes(acceptance, figures, at_scale, scale)
   result$noise <- c(noise_lines(acceptance, figures, result$causes),
                     scale_line(scale, judgements, at_scale, result$causes))
   result$complete <- !any(acceptance$progress$complete < acceptance$progress$planned) &&

@@ -168,23 +168,112 @@ wait_noise <- function(figures, host) {
                           watched_s = watched_s))
 }
 
+# How many bursts of a record are laid out; `seed`: where.
+record_layout <- list(most_bursts = 1e5, seed = 1)
+
+# What other tasks took of a node, as trains of bursts on its CPUs. A record says how long each CPU was away
+# in one piece, and how many such pieces began in each part of the time; of the tasks with most time also
+# their periods, and in how many pieces each burst was. So each task that keeps a period is laid out by
+# itself, and what is left at random.
 record_noise <- function(others) {
-  others <- Filter(function(o) o$source != "proc" && o$is_whole, others)
-  lengths <- bind_rows(lapply(others, `[[`, "lengths"))
-  if (NROW(lengths) == 0) return(NULL)
-  watched_s <- sum(vapply(others, `[[`, 0, "span_s"))
-  begun <- unlist(lapply(others, `[[`, "begun"))
-  noise_or_all(node_noise(
-    "Other tasks",
-    rep(lengths$seconds, lengths$n),
-    rate_hz = sum(lengths$n) / watched_s,
-    watched_s = watched_s,
-    dispersion = if (length(begun) > 1 && mean(begun) > 0) {
-      stats::var(begun) / mean(begun)
-    } else {
-      1
+  others <- Filter(function(o) o$source != "proc" && o$is_whole && NROW(o$lengths) > 0, others)
+  if (length(others) == 0) return(NULL)
+  n <- sum(vapply(others, function(o) sum(o$lengths$n), 0))
+  # of too many a part of the time
+  part <- min(1, record_layout$most_bursts / n)
+  bursts <- with_seed(record_layout$seed, bind_rows(lapply(seq_along(others), function(i) {
+    cbind(record = i, laid_out(others[[i]], part))
+  })))
+  watched <- data.frame(node = others[[1]]$host, seconds = part * vapply(others, `[[`, 0, "span_s"))
+  noise_or_all(watched_longer(node_train("Other tasks", bursts, watched, cost_words = by_cpu_time), 1 / part))
+}
+
+# What one task alone took: a row of `node_takers()`.
+task_noise <- function(row) {
+  part <- min(1, record_layout$most_bursts / max(1, row$main_pieces))
+  row[c("main_bursts", "main_busy_s", "main_pieces", "main_parted_s", "span_s")] <-
+    part * row[c("main_bursts", "main_busy_s", "main_pieces", "main_parted_s", "span_s")]
+  bursts <- with_seed(record_layout$seed, cbind(record = 1, task_bursts(row, row$span_s, 0)))
+  watched <- data.frame(node = 1, seconds = row$span_s)
+  watched_longer(node_train(row$task, bursts, watched, cost_words = by_cpu_time), 1 / part)
+}
+
+# Bursts of a part of one launch: `start_s`, `stop_s`, `cpu`.
+laid_out <- function(o, part) {
+  span_s <- part * o$span_s
+  lengths <- o$lengths
+  sums <- c("main_bursts", "main_busy_s", "main_pieces", "main_parted_s")
+  parts <- lapply(seq_len(NROW(o$tasks)), function(i) {
+    t <- o$tasks[i, ]
+    if (!keeps_period(t$main_bursts / o$span_s, t$period_s, t$main_busy_s / t$main_bursts)) return(NULL)
+    lengths <<- without_pieces(lengths, pieces_of(t), t$main_pieces)
+    t[sums] <- part * t[sums]
+    task_bursts(t, span_s, task_cpu(t, o))
+  })
+  n <- diff(round(c(0, cumsum(part * lengths$n))))
+  bind_rows(c(parts, list(scattered_pieces(rep(lengths$seconds, n), span_s, o$n_cpus, o$begun))))
+}
+
+# Pieces on CPUs by chance, in any order: they lie in the time that those before them on their CPU leave, as
+# many in each part of the time as `begun` says.
+scattered_pieces <- function(length_s, span_s, n_cpus, begun) {
+  n <- length(length_s)
+  if (!isTRUE(sum(begun) > 0)) begun <- 1
+  cpu <- sample.int(n_cpus, n, TRUE) - 1
+  at <- (sample.int(length(begun), n, TRUE, begun) - stats::runif(n)) / length(begun)
+  order <- order(cpu, at)
+  cpu <- cpu[order]
+  length_s <- length_s[order]
+  before_s <- stats::ave(length_s, cpu, FUN = function(x) cumsum(x) - x)
+  lost_s <- stats::ave(length_s, cpu, FUN = sum)
+  start_s <- at[order] * pmax(0, span_s - lost_s) + before_s
+  data.frame(start_s = start_s, stop_s = start_s + length_s, cpu = cpu)
+}
+
+# How long pieces are; older records do not say.
+pieces_of <- function(task) {
+  pieces_s <- unlist(task$pieces_s)
+  if (length(pieces_s) == 0) task$main_busy_s / task$main_bursts else pieces_s
+}
+
+# `pieces_s`: means of equal parts of `n` pieces, each of which is among the lengths near to it.
+without_pieces <- function(lengths, pieces_s, n) {
+  for (piece_s in pieces_s) {
+    left <- n / length(pieces_s)
+    apart <- abs(log(lengths$seconds / piece_s))
+    for (i in order(apart)[seq_len(sum(apart < log(2)))]) {
+      taken <- min(left, lengths$n[i])
+      lengths$n[i] <- lengths$n[i] - taken
+      left <- left - taken
+      if (left <= 0) break
     }
-  ))
+  }
+  lengths
+}
+
+# The CPU on which a task had most of its time, as a number from 0 on; where that is not known, any.
+task_cpu <- function(task, o) {
+  cpu <- suppressWarnings(as.numeric(sub(",.*", "", task$cpus)))
+  if (is.na(cpu)) sample.int(o$n_cpus, 1) - 1 else cpu %% o$n_cpus
+}
+
+# The bursts that make up a task's time: with its period, or at any time, each in as many pieces as they had,
+# between which others had the CPU.
+task_bursts <- function(task, span_s, cpu) {
+  n <- max(1, round(task$main_bursts))
+  n_pieces <- max(n, round(task$main_pieces))
+  of <- rep(seq_len(n), diff(round(seq(0, n_pieces, length.out = n + 1))))
+  length_s <- rep_len(pieces_of(task), n_pieces)[sample.int(n_pieces)]
+  length_s <- length_s * task$main_busy_s / sum(length_s)
+  gap_s <- if (n_pieces > n) task$main_parted_s / (n_pieces - n) else 0
+  start_s <- if (is.na(task$period_s)) {
+    sort(stats::runif(n, 0, span_s))
+  } else {
+    (seq_len(n) - 1 + stats::runif(1)) * task$period_s
+  }
+  begin_s <- stats::ave(length_s + gap_s, of, FUN = function(x) cumsum(x) - x) + start_s[of]
+  within <- begin_s < span_s
+  data.frame(start_s = begin_s, stop_s = begin_s + length_s, cpu = cpu)[within, ]
 }
 
 # The verdicts: of every node where somebody asked about many nodes, of those whose noise nothing else

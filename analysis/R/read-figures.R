@@ -192,7 +192,7 @@ lost_nodes <- function(dirs, infos) {
 # One list for each node of a launch: `launch`, `host`, `reason` (there is no record; else NA), `n_cpus`,
 # `source` (`cpu`: switches, `proc`: the tasks' accounts only), `why` (no better source; NA), `span_s`,
 # `busy_s` (of all CPUs together), `blocks_s` (the same by equal parts of the time; empty: not known),
-# `tasks` (data frame), `lengths` (data frame `seconds`, `n`: how long others had a CPU at a time), `begun`
+# `tasks` (data frame), `lengths` (data frame `seconds`, `n`: how long others had a CPU in one piece), `begun`
 # (how many began in each part), `is_whole` (no records lost), `account` (where the CPUs' time went; NULL:
 # not in older records), `on_cpus` (data frame `task`, `pid`, `cpu`, `busy_s`; empty in older records).
 read_others <- function(info) {
@@ -238,6 +238,10 @@ read_others <- function(info) {
         } else {
           seconds(t$main_busy_ns)
         },
+        # ... and each was in one piece
+        main_pieces = t$main_pieces %||% n_main,
+        main_parted_s = seconds(t$main_parted_ns %||% 0),
+        pieces_s = I(list(numbers(t$main_piece_lengths) / 1e9)),
         period_s = seconds(t$period_ns),
         cpus = printable(t$cpus %||% "")
       )

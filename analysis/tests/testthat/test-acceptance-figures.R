@@ -149,6 +149,56 @@ test_that(paste0("what is printed of a task is consistent: its share is its rate
   )
 })
 
+# One task of a node of 2 CPUs, watched for 36 s: `pieces` of `piece_ns` each `period_ns`, `apart_ns` between
+# them, beside 100 bursts of 10 us each second.
+periodic_record <- function(pieces, piece_ns, period_ns, apart_ns = 0) {
+  n <- round(36e9 / period_ns)
+  task <- c(
+    process("busy", 7, n * pieces * piece_ns, n, pieces * piece_ns, period_ns = period_ns),
+    list(main_pieces = n * pieces, main_parted_ns = n * (pieces - 1) * apart_ns,
+         main_piece_lengths = as.list(rep(piece_ns, 16)))
+  )
+  record <- record_of(rep(n * pieces * piece_ns / 36e9, 12), list(task),
+                      list(list(1e4, 3600), list(0.997 * piece_ns, n * pieces)))
+  record
+}
+
+test_that(paste0("what a task costs at scale is what its pieces cost at its period, and all of a node's ",
+                 "noise costs no less"), {
+  # Truths of 1,000 nodes that synchronise every 1 ms, by build/tests/reference/reference truth
+  # arrivals=periodic nodes=1000 step_s=1e-3 and: gap_s=1 cost=fixed:2.005e-2; gap_s=1 cost=fixed:4e-3
+  # clump=5 apart_s=8e-3; gap_s=0.25 cost=fixed:8e-3. (At any time instead of each second the first would
+  # cost 2,400 %.)
+  truths <- list(
+    list(1971, periodic_record(1, 20.05e6, 1e9)),
+    # a busy CPU takes 20 ms a slice of 4 ms at a time: nobody waits for all of it at once
+    list(400, periodic_record(5, 4e6, 1e9, 4e6)),
+    list(799, periodic_record(1, 8e6, 0.25e9))
+  )
+  for (one in truths) {
+    r <- judge_acceptance(node_with(one[[2]], scan_ns = 1000))
+    whole <- r$figures[r$figures$check == "scale", ]
+    part <- r$causes[which(r$causes$task == "busy"), ]
+    expect_equal(whole$value, one[[1]], tolerance = 0.03)
+    expect_equal(part$at_scale_percent, one[[1]], tolerance = 0.03)
+    expect_lt(part$at_scale_low, one[[1]])
+    expect_gt(part$at_scale_high, one[[1]])
+    expect_lte(part$at_scale_percent, whole$value)
+    expect_lte(part$at_scale_low, whole$ci_low)
+    expect_lte(part$at_scale_high, whole$ci_high %else% Inf)
+  }
+})
+
+test_that("bursts on many CPUs, each busy in part, leave time to work", {
+  # on each of 64 CPUs 1 ms in each 100 ms, which together are 64 % of one
+  record <- record_of(rep(0.01, 12), list(), list(list(1e6, 64 * 360)))
+  others <- read_others(list(launch = "sim", others = list(list(host = "n", n_cpus = 64, reason = NULL,
+                                                                record = record))))
+  cell <- scale_cell(record_noise(others), utils::modifyList(five, list(percent = NA_real_, nodes = 1)), 0.02)
+  # reference truth gap_s=0.1 cost=fixed:1e-3 cpus=64 hit=own nodes=1 step_s=1e-3
+  expect_equal(cell$value, 56.2, tolerance = 0.05)
+})
+
 test_that("a disturber of 20 ms a second, and of 2 ms, is named where others use 80 % of the CPUs", {
   coarse_walks()
   for (burst_ns in c(20e6, 2e6)) {
