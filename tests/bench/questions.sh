@@ -15,7 +15,11 @@ source tests/bench/launch.bash
 [ $# -eq 1 ] || { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2 && exit 2; }
 file=$(realpath "$1") || exit 2
 noiselab=$NOISELAB_BIN/noiselab busy=$build/bench/bench_busy loops=()
+halo=$build/tests-mpi/halo_probe
 export PATH=$NOISELAB_BIN:$PATH
+for program in "$busy" "$halo"; do
+    [ -x "$program" ] || stop "$program is not built (try make tests-built)"
+done
 cd "$work" || exit 2
 
 end() {
@@ -30,21 +34,22 @@ beside() {
     loops+=($!)
 }
 
-# question NAME COMMAND...: its screen (what goes to stdout), status, seconds, lines and columns
+# question NAME COMMAND...: its screen, status, seconds, lines and columns. The screen is what goes to stdout;
+# of a command whose own output has stdout it is what goes to stderr.
 question() {
     local began=$SECONDS status widest
     "${@:2}" >screen 2>said
     status=$?
+    [ -s screen ] || mv said screen
     widest=$(awk '{ if (length > n) n = length } END { print n + 0 }' screen)
     printf '\n## %s, %s: status %d, %d s, %d lines of at most %d columns\n' "$1" "$state" "$status" \
         "$((SECONDS - began))" "$(wc -l <screen)" "$widest"
     cat screen
-    [ -s screen ] || tail -n 3 said
 }
 
 imbalanced() {
     "$noiselab" profile --out "profile-$state" -- "$MPIRUN_COMMAND" --allow-run-as-root -n 2 \
-        "$build/tests-mpi/halo_probe" 2000 2000
+        "$halo" 2000 2000
 }
 
 mpi4py() {

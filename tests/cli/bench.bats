@@ -39,6 +39,18 @@ in_short() {
 }
 
 # bats test_tags=quick
+@test "the questions are not asked without the programs that they measure beside" {
+    local empty="$BATS_TEST_TMPDIR/build" file="$BATS_TEST_TMPDIR/screens"
+    mkdir -p "$empty/bench"
+    NOISELAB_BUILD=$empty run -2 tests/bench/questions.sh "$file"
+    [ "$output" = "questions.sh: $empty/bench/bench_busy is not built (try make tests-built)" ]
+    [ ! -e "$file" ]
+    ln -s "$(type -P true)" "$empty/bench/bench_busy"
+    NOISELAB_BUILD=$empty run -2 tests/bench/questions.sh "$file"
+    [ "$output" = "questions.sh: $empty/tests-mpi/halo_probe is not built (try make tests-built)" ]
+}
+
+# bats test_tags=quick
 @test "a prediction holds by both intervals together, each by the side at which the other lies" {
     local rows="$BATS_TEST_TMPDIR/rows.csv"
     # predicted and measured, each with its ends: the difference is 3; half widths that face each other are
