@@ -181,8 +181,15 @@ merged_projection <- function(files, values) {
   if (length(wrong) > 0) abort_usage("--", wrong[1], ": is fixed by the files of --merge")
   if (length(files) == 0) abort_usage("--merge: which files?")
   parts <- read_replicates(files)
-  asked <- c(parts$asked[setdiff(names(parts$asked), "margin")], values["margin"])
-  request <- project_request(asked[!vapply(asked, is.null, TRUE)])
+  asked <- parts$asked[setdiff(names(parts$asked), "margin")]
+  margin <- margin_request(values$margin)
+  # a margin of many nodes says which of the draws it judges
+  said <- if (isTRUE(margin$at_scale)) {
+    check_drawn(margin, parts$rows)
+    c("nodes", "every", if (grepl("unseen=", margin$text, fixed = TRUE)) "unseen")
+  }
+  question <- c(asked[setdiff(names(asked), said)], values["margin"])
+  request <- project_request(question[!vapply(question, is.null, TRUE)])
   sequence <- parts$sequence
   if (length(sequence) > 0) sequence[c("bytes", "work")] <- lapply(sequence[c("bytes", "work")], as.numeric)
   request$pattern$sequence <- if (length(sequence) > 0) as.data.frame(sequence)
@@ -195,6 +202,19 @@ merged_projection <- function(files, values) {
   projection <- make_projection(noise, request)
   projection$handed_on <- handed_on(projection, asked)
   projection
+}
+
+# Stops where the files have no draws of the nodes that a margin is of.
+check_drawn <- function(margin, rows) {
+  every_ns <- round(1e9 * margin$every_s)
+  if (any(rows$nodes == margin$nodes & rows$every_ns == every_ns)) return(invisible(TRUE))
+  each <- function(x, form) join_words(vapply(sort(unique(x)), form, ""))
+  abort_usage(
+    "--margin: '", margin$text, "': these files have draws of ", each(rows$nodes, nodes_words),
+    ", synchronised every ", each(rows$every_ns / 1e9, format_time), "; draws of ",
+    nodes_words(margin$nodes), " are made by noiselab project --replicates with --nodes ",
+    sprintf("%.0f", margin$nodes), " --every ", option_time(margin$every_s)
+  )
 }
 
 # Of launches of several programs those that bursts are best known of.

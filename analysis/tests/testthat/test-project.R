@@ -585,6 +585,21 @@ test_that("draws that three jobs took, put together, give the answer of one that
   judged <- project_of("--merge", files, "--margin", "0.0001")$status
   expect_identical(judged, project_of(ask, "--replicates", "1-4", "--margin", "0.0001")$status)
   expect_true(judged %in% c(1L, 3L))
+  # so is one that says of which nodes, where there are draws of them
+  of_many <- function(margin) project_of("--merge", files, "--margin", margin, "--json")
+  at_nodes <- answer(of_many("0.0001%:nodes=9,every=5ms"))
+  expect_identical(of_many("0.0001%:nodes=9,every=5ms")$status, judged)
+  expect_equal(at_nodes$projections, whole$projections)
+  expect_identical(at_nodes$margin_words, "0.0001 % on 9 nodes that synchronise every 5 ms")
+  expect_match(at_nodes$sentences, "^Margin of 0.0001 % on 9 nodes", all = FALSE)
+  expect_identical(of_many("5000%:nodes=9,every=5ms,unseen=1us")$status, 0L)
+  for (margin in c("1%:nodes=1000,every=5ms", "1%:nodes=9,every=1ms")) {
+    refused <- of_many(margin)
+    expect_identical(refused$status, 2L)
+    expect_length(refused$err, 1)
+    expect_match(refused$err, "draws of 9 nodes, synchronised every 5 ms; .*noiselab project --replicates")
+  }
+  expect_match(of_many("1%:nodes=1000,every=5ms")$err, "--nodes 1000 --every 5ms$")
 })
 
 test_that("files that do not belong together are refused", {
