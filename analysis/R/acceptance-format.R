@@ -1,12 +1,14 @@
 # What an acceptance verdict looks like: for people, for programs, one file per node.
 
-# A value that has no end: bursts leave no time to work, or no record is long enough to bound them.
+# A value that has no end: bursts leave no time to work, or no record is long enough to bound them. In tables
+# it is "unbounded", which the line below them explains.
 unbounded_words <- "more than the record can say"
+has_unbounded <- function(values) if (any(is.infinite(values))) paste("; unbounded:", unbounded_words) else ""
 
-format_figure <- function(value, unit) {
+format_figure <- function(value, unit, endless = unbounded_words) {
   one <- function(v, u) {
     if (is.na(v)) return("-")
-    if (is.infinite(v)) return(unbounded_words)
+    if (is.infinite(v)) return(endless)
     switch(u, ns = format_time(v / 1e9), bytes_per_s = paste0(scaled_bytes(v), "/s"), bytes = scaled_bytes(v),
            percent = paste(format_effect(v, FALSE), "%"), per_s = paste(format_effect(v, FALSE), "/s"),
            count = format_count(v), launches = counted(v, "launch", "launches"), format_effect(v, FALSE))
@@ -19,12 +21,20 @@ format_figure <- function(value, unit) {
 
 scaled_bytes <- function(v) if (abs(v) >= 1e9) paste(format(signif(v / 1e9, 4)), "GB") else format_bytes(v)
 
-figure_interval <- function(rows) {
+figure_interval <- function(rows, endless = unbounded_words) {
   ends <- ifelse(
     is.na(rows$ci_low) | is.na(rows$ci_high), "",
     sprintf(" [%s, %s]", format_figure(rows$ci_low, rows$unit), format_figure(rows$ci_high, rows$unit))
   )
-  paste0(format_figure(rows$value, rows$unit), ends)
+  # what has no end has no interval either
+  ends[is.infinite(rows$value)] <- ""
+  figures <- paste0(format_figure(rows$value, rows$unit, endless), ends)
+  # a projected slowdown without an upper end, or too large for a figure
+  scale <- which(rows$check == "scale" & !is.na(rows$value))
+  kinds <- mapply(slowdown_kind, rows$value[scale], rows$ci_low[scale], rows$ci_high[scale])
+  scale <- scale[kinds %in% c("open", "absurd")]
+  figures[scale] <- short_slowdowns(rows$value[scale], rows$ci_low[scale], rows$ci_high[scale])
+  figures
 }
 
 what_words <- function(rows) {
@@ -53,6 +63,7 @@ format_acceptance <- function(result) {
     wrap_line(result$hint),
     "",
     table_lines(checks_table(result), indent = 0, width = Inf),
+    sub("^; ", "", Filter(nzchar, has_unbounded(rows$value))),
     if (length(why) > 0) c("", wrap_line(why)),
     if (!is.null(causes_table(result))) {
       c("", "who makes the noise", table_lines(causes_table(result), indent = 0, width = Inf),
@@ -90,7 +101,7 @@ causes_table <- function(result, most = Inf) {
     ifelse(is.na(rows$period_s), paste0(format_effect(rows$per_s, FALSE), "/s"),
            paste("every", format_time(rows$period_s)))
   )
-  at_scale <- ifelse(is.na(rows$at_scale_percent), NA, format_figure(rows$at_scale_percent, "percent"))
+  at_scale <- cause_slowdowns(rows)
   columns <- list(
     host = if (length(result$acceptance$hosts) > 1) col_words("node", rows$host),
     cause = col_words("who", cause_words(rows)),
@@ -108,9 +119,19 @@ causes_table <- function(result, most = Inf) {
   do.call(new_table, Filter(Negate(is.null), columns))
 }
 
+# By its estimate, of which an absurd one is told by its interval.
+cause_slowdowns <- function(rows) {
+  value <- rows$at_scale_percent
+  plain <- !is.na(value) & value < absurd_percent
+  short_slowdowns(value, ifelse(plain, value, rows$at_scale_low), ifelse(plain, value, rows$at_scale_high))
+}
+
 causes_legend <- function(result) {
-  sprintf("cost at scale: how much slower it alone would make %s; burst: mean of those that make up its time",
-          at_scale_words(result$at_scale))
+  paste0(
+    sprintf("cost at scale: slowdown of %s with this task alone; burst: mean of those that make up its time",
+            at_scale_words(result$at_scale)),
+    has_unbounded(result$causes$at_scale_percent)
+  )
 }
 
 checks_table <- function(result) {
@@ -119,7 +140,7 @@ checks_table <- function(result) {
   new_table(
     check = col_words("check", rows$check),
     what = col_words("measures", ifelse(ran, what_words(rows), rows$what)),
-    value = col_words("value", ifelse(ran, figure_interval(rows), "-")),
+    value = col_words("value", ifelse(ran, figure_interval(rows, "unbounded"), "-")),
     entity = col_words("on", rows$entity),
     limit = col_words("limit", rows$limit),
     n_judged = col_words(
@@ -168,7 +189,7 @@ acceptance_view <- function(result, operands) {
     c(result$answer, noise, self, if (nrow(bad) == 0) result$hint),
     causes %||% table,
     if (is.null(causes)) {
-      "value: of the worst node or link, with its interval"
+      paste0("value: of the worst node or link, with its interval", has_unbounded(rows$value))
     } else {
       causes_legend(result)
     },

@@ -225,7 +225,7 @@ scale_plan_lines <- function(plan, by) {
       if (is.infinite(plan$value)) {
         "what was recorded leaves no time to work"
       } else {
-        sprintf("what was recorded costs %s already", format_figure(plan$value, "percent"))
+        sprintf("with what was recorded a program %s already", slower_words(plan$value))
       },
       if (is.na(plan$needed)) {
         ""

@@ -314,24 +314,14 @@ scale_line <- function(scale, judgements, asked, causes = NULL) {
   worst <- scale[order(match(scale$verdict, c("fail", "inconclusive", "pass")), -scale$value), ][1, ]
   is_judge <- any(judgements$kind == "scale")
   verdict <- c(pass = "below", fail = "above", inconclusive = "not decided against")
-  cost <- if (is.infinite(worst$value)) {
-    "would have no time to work"
-  } else {
-    sprintf(
-      "would be %s%s slower",
-      format_figure(worst$value, "percent"),
-      if (is.na(worst$ci_high)) {
-        sprintf(" (at least %s)", format_effect(max(0, worst$ci_low), FALSE))
-      } else {
-        interval_text(worst)
-      }
-    )
+  cost <- slower_words(worst$value, max(0, worst$ci_low), worst$ci_high)
+  mine <- if (NROW(causes) > 0) {
+    causes[causes$host %in% worst$host & is.finite(causes$at_scale_percent), ]
   }
-  mine <- causes[causes$host %in% worst$host & is.finite(causes$at_scale_percent), ]
-  mine <- utils::head(mine[order(-mine$at_scale_percent), ], 3)
+  if (!is.null(mine)) mine <- utils::head(mine[order(-mine$at_scale_percent), ], 3)
   by <- if (NROW(mine) > 0) {
     sprintf(" (%s alone)",
-            join_words(sprintf("%s %s", cause_words(mine), format_figure(mine$at_scale_percent, "percent"))))
+            join_words(sprintf("%s %s", cause_words(mine), cause_slowdowns(mine))))
   }
   sprintf(
     "Projection: with the noise of %s, %s %s%s%s.",

@@ -83,7 +83,8 @@ scale_margin_answer <- function(report) {
         figures,
         list(
           answer = "pass",
-          reason = paste0("at most ", percent_of(high), " with bursts that were not seen and other effects",
+          reason = paste0("at most ", slowdown_words(high),
+                          " with bursts that were not seen and other effects",
                           if_none_longer(max(request$unseen_s, noise$costs_s)))
         )
       )
@@ -106,7 +107,7 @@ scale_margin_answer <- function(report) {
         } else if (is.na(rest)) {
           "other effects are not known"
         } else {
-          sprintf("with those not seen and other effects up to %s", percent_of(high))
+          sprintf("with those not seen and other effects up to %s", projected_range(high, high, high))
         }
       )),
       figures,
@@ -147,11 +148,7 @@ agents_interval_s <- function(report) {
 
 projected_range <- function(value, low, high) {
   if (!is.finite(value)) return("all of the time")
-  if (!isTRUE(is.finite(high))) {
-    sprintf("at least %s", percent_of(low))
-  } else {
-    sprintf("%s (%s to %s)", percent_of(value), plain(low), plain(high))
-  }
+  slowdown_words(value, low, high, "more than ten times the program's own time")
 }
 
 # A program's own step is one iteration of it, as long as it takes without the agent.

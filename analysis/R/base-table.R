@@ -28,22 +28,65 @@ new_table <- function(..., by = NULL, mark = NULL) {
 
 text_width <- 98
 
-# Lines of at most `width` columns: a table that is wider stands closer, and then its widest column of words
-# folds.
+# Two blanks between columns, always: what is too wide folds.
+table_gap <- 2
+least_folded <- 12 # columns that a column of words keeps
+
+# Widths of columns that fit into `width` with the blanks between them, as far as that can be: headings fold
+# into two lines first, then the widest columns of words, then whatever else has blanks; at last long words
+# are cut. Pictures (`folds` FALSE) stay.
+column_widths <- function(columns, width, indent) {
+  each <- function(of) vapply(columns, function(one) max(nchar(c("", of(one)), "width")), 0)
+  words <- function(x) unlist(strsplit(with_units(x), " ", fixed = TRUE))
+  stays <- vapply(columns, function(one) isFALSE(one$folds), TRUE)
+  folds <- vapply(columns, function(one) isTRUE(one$folds), TRUE)
+  widths <- each(function(one) c(one$label, one$text))
+  heads <- each(function(one) words(one$label))
+  longest <- pmax(heads, each(function(one) words(one$text)))
+  halved <- vapply(columns, function(one) {
+    Find(function(w) length(cell_lines(one$label, w)) <= 2, seq(max(1, nchar(words(one$label))), text_width))
+  }, 0)
+  leasts <- list(pmax(halved, each(function(one) one$text)), ifelse(folds, pmax(longest, least_folded), Inf),
+                 ifelse(folds, Inf, longest), ifelse(folds, pmax(heads, least_folded), Inf))
+  for (least in leasts) {
+    least <- ifelse(stays, widths, pmin(widths, least))
+    # no further than needed, the widest of those that have something to give
+    while (sum(widths) + table_gap * (length(widths) - 1) + indent > width && any(widths > least)) {
+      gives <- which(widths > least)
+      widest <- gives[which.max(widths[gives])]
+      widths[widest] <- widths[widest] - 1
+    }
+  }
+  widths
+}
+
+# A number keeps its % beside it.
+kept_together <- function(text) gsub(" %", "^%", text, fixed = TRUE)
+
+# In a cell it keeps its unit.
+with_units <- function(text) {
+  gsub("([0-9]) ([nm\u00b5]?s|[kMG]?B)( |$)", "\\1^\\2\\3", kept_together(text))
+}
+
+# Lines of a cell of at most `width` columns: a word that is longer goes on in the next one.
+cell_lines <- function(text, width) {
+  if (nchar(text, "width") <= width) return(text)
+  lines <- strwrap(with_units(text), width + 1)
+  lines <- unlist(lapply(lines, function(line) {
+    from <- seq(1, max(1, nchar(line)), by = width)
+    substring(line, from, from + width - 1)
+  }))
+  gsub("^", " ", lines, fixed = TRUE)
+}
+
+# Lines of at most `width` columns.
 table_lines <- function(table, width = text_width, indent = 2, colour = FALSE) {
   columns <- table$columns
   cells <- lapply(columns, function(one) c(one$label, one$text))
-  widths <- vapply(cells, function(x) max(nchar(x, "width")), 0)
-  needs <- function(gap) sum(widths) + gap * (length(widths) - 1) + indent
-  gap <- if (needs(2) <= width) 2 else 1
-  folding <- which(vapply(columns, function(one) isTRUE(one$folds), TRUE))
-  if (needs(gap) > width && length(folding) > 0) {
-    widest <- folding[which.max(widths[folding])]
-    widths[widest] <- max(12, widths[widest] - (needs(gap) - width))
-  }
+  widths <- column_widths(columns, width, indent)
   row_lines <- function(i) {
     text <- vapply(cells, `[`, "", i)
-    folded <- Map(function(x, w) if (nchar(x, "width") > w) strwrap(x, w + 1) else x, text, widths)
+    folded <- Map(cell_lines, text, widths)
     style <- vapply(columns, function(one) if (i == 1 || is.null(one$style)) "" else one$style[i - 1], "")
     vapply(seq_len(max(lengths(folded))), function(line) {
       parts <- mapply(
@@ -55,7 +98,7 @@ table_lines <- function(table, width = text_width, indent = 2, colour = FALSE) {
         columns,
         style
       )
-      sub(" +$", "", paste0(strrep(" ", indent), paste(parts, collapse = strrep(" ", gap))))
+      sub(" +$", "", paste0(strrep(" ", indent), paste(parts, collapse = strrep(" ", table_gap))))
     }, "")
   }
   group <- table$by %||% rep("", table$n)
@@ -66,7 +109,7 @@ table_lines <- function(table, width = text_width, indent = 2, colour = FALSE) {
   c(row_lines(1), unlist(body, use.names = FALSE))
 }
 
-table_width <- function(table, gap = 2, indent = 2) {
+table_width <- function(table, gap = table_gap, indent = 2) {
   widths <- vapply(table$columns, function(one) max(nchar(c(one$label, one$text), "width")), 0)
   sum(widths) + gap * (length(widths) - 1) + indent
 }
@@ -213,7 +256,7 @@ new_view <- function(sentences, table = NULL, legend = NULL, warnings = characte
 # Lines of a text; a number keeps its % beside it, and a command that fits into a line can be copied from it.
 fold <- function(text, width = text_width) {
   whole <- vapply(text, whole_commands, "", width, USE.NAMES = FALSE)
-  lines <- unlist(lapply(gsub(" %", "^%", whole, fixed = TRUE), strwrap, width = width + 1))
+  lines <- unlist(lapply(kept_together(whole), strwrap, width = width + 1))
   lines <- gsub("^%", " %", lines, fixed = TRUE)
   if (any(grepl("`", text, fixed = TRUE))) lines else gsub("`", " ", lines, fixed = TRUE)
 }

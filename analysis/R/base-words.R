@@ -51,6 +51,45 @@ most_told_percent <- 100
 is_told <- function(low, high) is.finite(low) & is.finite(high) & high - low <= most_told_percent
 
 plain <- function(x) format_effect(x, sign = FALSE)
+
+# Of a projected slowdown, percent: from here on the figure tells no more than that it is so large, and
+# sentences and tables of causes say that.
+absurd_percent <- 1000
+
+# What can be said of it: "endless": bursts leave no time to work; "absurd": the figure, or the lower end
+# where there is no upper one, is above `absurd_percent`; "open": it has no upper end; or "closed".
+slowdown_kind <- function(value, low = value, high = value) {
+  if (!is.finite(value)) return("endless")
+  is_open <- is.finite(low) && !is.finite(high)
+  if ((if (is_open) low else value) >= absurd_percent) return("absurd")
+  if (is_open && low > 0) "open" else "closed"
+}
+
+# "8.2 % (7.1 to 9.4)", "at least 546 %", "more than ten times as long" (`absurd`), "no time to work".
+slowdown_words <- function(value, low = value, high = value, absurd = "more than ten times as long") {
+  switch(slowdown_kind(value, low, high), endless = "no time to work", absurd = absurd,
+         open = paste("at least", plain(low), "%"), {
+           told <- is.finite(low) && is.finite(high) && plain(low) != plain(high)
+           paste0(plain(value), " %", if (told) sprintf(" (%s to %s)", plain(max(0, low)), plain(high)))
+         })
+}
+
+# What a program would do with such a slowdown.
+slower_words <- function(value, low = value, high = value) {
+  figure <- slowdown_words(value, low, high)
+  switch(slowdown_kind(value, low, high), endless = "would have no time to work",
+         absurd = paste("would take", figure), sprintf("would be %s slower", figure))
+}
+
+# For a cell of a table; `unbounded` is explained below it.
+short_slowdowns <- function(value, low = value, high = value) {
+  vapply(seq_along(value), function(i) {
+    if (is.na(value[i])) return("-")
+    switch(slowdown_kind(value[i], low[i], high[i]), endless = "unbounded",
+           absurd = sprintf("over %g %%", absurd_percent), open = paste(">=", plain(low[i]), "%"),
+           paste(plain(value[i]), "%"))
+  }, "")
+}
 in_us <- function(ns) plain(ns / 1000)
 
 format_interval <- function(low, high, form = format_effect) {

@@ -3,18 +3,17 @@
 at_least <- function(rows) !is.na(rows$reason)
 
 projected_words <- function(row) {
-  percent <- function(x) format_effect(x, FALSE)
-  if (is.na(row$slowdown_percent)) return("more than the record can say: bursts leave no time to work")
-  recorded <- if (!is.na(row$ci_high_recorded)) {
-    sprintf("at most %s if no burst costs more than those recorded", percent(row$ci_high_recorded))
-  }
-  if (at_least(row)) {
-    recorded <- if (is.null(recorded)) "" else paste0(" (", recorded, ")")
-    return(paste0("at least ", percent(row$ci_low), " %", recorded))
-  }
-  if (percent(row$ci_low) == percent(row$ci_high)) return(paste(percent(row$slowdown_percent), "%"))
-  sprintf("%s %% (%s)", percent(row$slowdown_percent),
-          paste(c(paste(percent(row$ci_low), "to", percent(row$ci_high)), recorded), collapse = "; "))
+  kind <- projected_kind(row)
+  high <- if (at_least(row)) NA_real_ else row$ci_high
+  figure <- slowdown_words(row$slowdown_percent, row$ci_low, high)
+  if (kind %in% c("endless", "absurd") || is.na(row$ci_high_recorded)) return(figure)
+  recorded <- sprintf("at most %s if no burst costs more than those recorded", plain(row$ci_high_recorded))
+  has_interval <- endsWith(figure, ")")
+  if (has_interval) sub(")$", paste0("; ", recorded, ")"), figure) else sprintf("%s (%s)", figure, recorded)
+}
+
+projected_kind <- function(row) {
+  slowdown_kind(row$slowdown_percent, row$ci_low, if (at_least(row)) NA_real_ else row$ci_high)
 }
 
 count_words <- function(n) format(n, big.mark = ",", scientific = FALSE, trim = TRUE)
@@ -35,17 +34,24 @@ projection_sentences <- function(projection) {
     paste0("does ", pattern$name, " after every")
   }
   further <- if (most$nodes > row$nodes) {
-    sprintf("at %s by %s%s", nodes_words(most$nodes), projected_words(most), bounded_words(most, noise))
+    switch(projected_kind(most),
+           endless = sprintf("; on %s bursts leave no time to work", nodes_words(most$nodes)),
+           absurd = sprintf("; on %s the program takes %s", nodes_words(most$nodes), projected_words(most)),
+           sprintf("; at %s by %s%s", nodes_words(most$nodes), projected_words(most),
+                   bounded_words(most, noise)))
   }
-  slows <- sprintf("%s slows a program on %s that %s %s", noise$name, nodes_words(row$nodes), often,
-                   format_time(row$every_ns / 1e9))
+  program <- sprintf("a program on %s that %s %s", nodes_words(row$nodes), often,
+                     format_time(row$every_ns / 1e9))
+  slows <- switch(projected_kind(row),
+                  endless = sprintf("%s leaves %s no time to work", noise$name, program),
+                  absurd = sprintf("%s makes %s take %s", noise$name, program, projected_words(row)),
+                  sprintf("%s slows %s by %s", noise$name, program, projected_words(row)))
   # (a name of a file or a task keeps its letters)
   if (row$nodes > 1) {
     slows <- paste("If bursts hit nodes independently,", sub("^(A|What) ", "\\L\\1 ", slows, perl = TRUE))
   }
   c(
-    sprintf("%s by %s%s.", slows, projected_words(row),
-            if (is.null(further)) bounded_words(row, noise) else paste0("; ", further)),
+    paste0(slows, further %||% bounded_words(row, noise), "."),
     margin_projected_words(projection),
     margin_size_words(projection),
     vapply(seq_len(NROW(projection$reserve)),
@@ -55,7 +61,7 @@ projection_sentences <- function(projection) {
 
 bounded_words <- function(row, noise) {
   if (
-    is.na(row$limit_percent) || is.na(row$slowdown_percent) || at_least(row) ||
+    is.na(row$limit_percent) || projected_kind(row) != "closed" || at_least(row) ||
       row$slowdown_percent < 0.95 * row$limit_percent
   ) {
     return("")
@@ -337,8 +343,11 @@ scale_of <- function(noise, every_s = scale_step_s, alpha = 0.02) {
 # NULL without a row. `dirs`: of the command that says more; at most one line.
 scale_sentence <- function(row, dirs) {
   if (is.null(row)) return(NULL)
-  said <- sprintf("Projection for %s synchronising every %s: %s slower; see noiselab project",
-                  nodes_words(row$nodes), format_time(row$every_ns / 1e9), projected_words(row))
+  figure <- switch(projected_kind(row), endless = "bursts leave no time to work",
+                   absurd = paste("a program takes", projected_words(row)),
+                   paste(projected_words(row), "slower"))
+  said <- sprintf("Projection for %s synchronising every %s: %s; see noiselab project",
+                  nodes_words(row$nodes), format_time(row$every_ns / 1e9), figure)
   paste(c(said, vapply(dirs, quote_word, "")), collapse = " ")
 }
 

@@ -80,8 +80,8 @@ who_sentence <- function(result) {
   if (NROW(top) == 0 || is.na(top$at_scale_percent)) {
     return(result$noise[1] %||% "Who ran beside the ranks was not recorded.")
   }
-  sprintf("Most would be due to %s on %s: alone it would make %s %s slower.", cause_words(top), top$host,
-          at_scale_words(result$at_scale), format_figure(top$at_scale_percent, "percent"))
+  sprintf("%s on %s costs most: with it alone, %s %s.", upper_first(cause_words(top)), top$host,
+          at_scale_words(result$at_scale), slower_words(top$at_scale_percent))
 }
 
 failed_sentence <- function(result) {

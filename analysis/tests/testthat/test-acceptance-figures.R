@@ -279,12 +279,12 @@ test_that(paste0("one node alone has no verdict about noise that nobody asked fo
   )
   view <- view_lines(acceptance_view(first, "dir"))
   expect_lte(length(view), 24)
-  expect_match(view, "^  busy +1 +20 ms +every 1 s +2.00 % +1.00 % +[0-9]+ %$", all = FALSE)
+  expect_match(view, "^  busy +1 +20 ms +every 1 s +2.00 % +1.00 % +over 1000 %$", all = FALSE)
   expect_match(paste(view, collapse = " "), "For a verdict: ")
   expect_match(
     tail(first$noise, 1),
     paste0("^Projection: with the noise of node1, a program on 1,000 such nodes that synchronise every 1 ms ",
-           "would be [0-9]+ % .*slower \\(busy [0-9]+ % alone\\)\\.$")
+           "would take more than ten times as long \\(busy over 1000 % alone\\)\\.$")
   )
   # nothing asked is nothing failed: a node's file offers no draining
   dir <- tempfile()
@@ -361,7 +361,27 @@ test_that("what has no end is words in text, JSON, lines, OpenMetrics and a node
     expect_false(any(grepl("\\bInf\\b", text)))
     expect_match(paste(gsub("_", " ", text), collapse = "\n"), "more than the record can say")
   }
-  expect_false(any(grepl("\\bInf\\b", view_lines(acceptance_view(all, "dir")))))
+  view <- view_lines(acceptance_view(all, "dir"))
+  expect_false(any(grepl("\\bInf\\b", view)))
+  # in its table a word, and below it what that means
+  expect_match(view, "^  scale +\\S+ fail +unbounded +node1 ", all = FALSE)
+  expect_match(paste(view, collapse = " "), "; unbounded: more than the record can say", fixed = TRUE)
+})
+
+test_that("a cost without an upper end is said by its lower one, the same in sentence and table", {
+  row <- data.frame(host = "n1", value = c(8012, 3.2, 8012, 8012, 8.2), ci_low = c(546, 1.1, 1500, 7000, 7.1),
+                    ci_high = c(NA, NA, NA, 9000, 9.4), verdict = NA, reason = NA)
+  asked <- scale_question()
+  said <- vapply(1:5, function(i) scale_line(row[i, ], NULL, asked), "")
+  expect_match(said[1], "every 1 ms would be at least 546 % slower.", fixed = TRUE)
+  expect_match(said[2], "every 1 ms would be at least 1.10 % slower.", fixed = TRUE)
+  expect_match(said[3:4], "every 1 ms would take more than ten times as long.", fixed = TRUE)
+  expect_match(said[5], "every 1 ms would be 8.20 % (7.10 to 9.40) slower.", fixed = TRUE)
+  shown <- figure_interval(cbind(row, check = "scale", unit = "percent"))
+  expect_identical(shown, c(">= 546 %", ">= 1.10 %", "over 1000 %", "over 1000 %", "8.20 % [7.10 %, 9.40 %]"))
+  causes <- data.frame(at_scale_percent = c(8012, 3.2, 8012, NA, Inf),
+                       at_scale_low = c(546, 1.1, 7000, NA, Inf), at_scale_high = c(NA, NA, 9000, NA, NA))
+  expect_identical(cause_slowdowns(causes), c(">= 546 %", "3.20 %", "over 1000 %", "-", "unbounded"))
 })
 
 test_that("a record that sees no bursts, and none at all, pass nothing", {

@@ -138,7 +138,7 @@ test_that(paste0("a margin of many nodes is planned: the shortest run that passe
   loud <- plan_at_scale(ticking(scan_ns = 1e6), asked_at(5))
   expect_true(is.na(loud$measuring_s))
   expect_match(scale_plan_lines(loud, "ref"),
-               "whatever unseen= says: what was recorded costs [0-9.]+ % already")
+               "whatever unseen= says: with what was recorded a program would be [0-9.]+ % slower already")
   # who sees no bursts promises nothing
   blind <- plan_at_scale(ticking(source = "proc"), asked_at(5))
   expect_match(scale_plan_lines(blind, "ref"), "^No run of up to 60 min passes .*: the tasks' accounts")

@@ -6,6 +6,35 @@ test_that("p-values and effects print sanely", {
   expect_equal(format_interval(NA, 1), "-")
 })
 
+test_that("a projected slowdown is a figure, an end of it, or words, and the same of each printer", {
+  expect_identical(slowdown_words(8.2, 7.1, 9.4), "8.20 % (7.10 to 9.40)")
+  expect_identical(slowdown_words(8.2), "8.20 %")
+  expect_identical(slowdown_words(8.2, 0, NA), "8.20 %")
+  expect_identical(slowdown_words(8012, 546, NA), "at least 546 %")
+  expect_identical(slowdown_words(999.4, 990, 1200), "999 % (990 to 1200)")
+  expect_identical(slowdown_words(1000, 990, 1200), "more than ten times as long")
+  expect_identical(slowdown_words(Inf, Inf, NA), "no time to work")
+  expect_identical(slower_words(1000), "would take more than ten times as long")
+  expect_identical(slower_words(NA), "would have no time to work")
+  expect_identical(slower_words(2, 1, NA), "would be at least 1.00 % slower")
+  row <- function(value, low, high, reason = NA_character_, recorded = NA_real_) {
+    data.frame(nodes = 1000, every_ns = 1e6, slowdown_percent = value, ci_low = low, ci_high = high,
+               reason = reason, ci_high_recorded = recorded)
+  }
+  said <- function(...) sub("; see noiselab project d$", "", scale_sentence(row(...), "d"))
+  of <- "Projection for 1,000 nodes synchronising every 1 ms: "
+  expect_identical(said(8.2, 7.1, 9.4), paste0(of, "8.20 % (7.10 to 9.40) slower"))
+  expect_identical(said(8.2, 7.1, NA, "at least: x"), paste0(of, "at least 7.10 % slower"))
+  beyond <- " at most 9.00 if no burst costs more than those recorded"
+  expect_identical(said(8.2, 7.1, 99, NA, 9), paste0(of, "8.20 % (7.10 to 99.0;", beyond, ") slower"))
+  expect_identical(said(8.2, 7.1, NA, "at least: x", 9), paste0(of, "at least 7.10 % (", substring(beyond, 2),
+                                                                ") slower"))
+  expect_identical(said(8012, 7000, 9000), paste0(of, "a program takes more than ten times as long"))
+  expect_identical(said(NA, NA, NA, "at least: x"), paste0(of, "bursts leave no time to work"))
+  expect_identical(projected_range(8012, 7000, 9000), "more than ten times the program's own time")
+  expect_identical(projected_range(8012, 546, NA), "at least 546 %")
+})
+
 test_that("the table fits 100 columns and names scope, alpha, power and limits", {
   text <- format_verdicts(analyze_campaign(simulated_campaign(pairs = 15,
                                                               operations = c("barrier", "alltoall"),

@@ -26,6 +26,46 @@ test_that("a table that is too wide folds its widest words, and loses none", {
   expect_equal(sum(grepl("3$", text)), 1)
 })
 
+test_that("a wide table keeps two blanks between columns: headings fold first, then words, then figures", {
+  causes <- function(unit) {
+    new_table(who = col_words("who", c("a-task-with-a-name (PID 4711)", "interrupts and firmware")),
+              unit = col_words("unit", c(unit, "-")), burst = col_words("burst", c("20.05 ms", "-")),
+              often = col_words("how often", c("every 999.7 ms", "-")),
+              duty = col_number("of a CPU", NA, c("2.01 %", "-")),
+              node = col_number("of the node", NA, c("1.00 %", "0.050 %")),
+              scale = col_words("cost at scale", c("over 1000 %", "-")))
+  }
+  apart <- function(text) strsplit(trimws(text), " {2,}")[[1]]
+  # where two lines of headings are enough, a row is one line
+  expect_length(table_lines(causes("-")), 4)
+  for (unit in c("systemd-tmpfiles-clean.service", strrep("x", 120))) {
+    text <- table_lines(causes(unit))
+    expect_lte(max(nchar(text)), 98)
+    # the first line of headings and of a row has as many columns as there are, however narrow
+    expect_length(apart(text[1]), 7)
+    first <- grep("a-task", text)
+    expect_length(apart(text[first]), 7)
+  }
+  # nothing of a word that was cut is lost
+  expect_equal(sum(lengths(regmatches(text, gregexpr("x", text)))), 120)
+  # an agent's account with its last column, on a node with a long name
+  account <- account_columns(data.frame(
+    launch = "20261129T134753Z-b81d-0001", host = "node-0123.cluster.example.org", cpu_percent = 1.234,
+    on_ranks_percent = 0.123, wakeups_per_s = 12345, rss_kib = 123456, written_bytes_per_s = 1234567,
+    agreement = "cannot be compared", preempted_us_per_s = 1
+  ))
+  text <- table_lines(account)
+  expect_lte(max(nchar(text)), 98)
+  expect_length(apart(text[1]), 7)
+  expect_length(apart(grep("cannot be compared", text, value = TRUE)), 7)
+  # headings alone fold where that is enough, a number keeps its %
+  narrow <- new_table(a = col_number("CPU time of the agent", 1, "2.00 %"), b = col_number("lost %", 2, "3"))
+  expect_identical(table_lines(narrow, width = 24), c("     CPU time of  lost %", "       the agent",
+                                                      "          2.00 %       3"))
+  expect_identical(table_lines(narrow, width = 10)[1:4], c("     CPU  lost %", "    time", "  of the",
+                                                           "   agent"))
+})
+
 test_that(paste0("groups have a line of their own, once; styles are there when asked for, and never change ",
                  "what is read"), {
   text <- table_lines(made(by = c("kind spin", "kind spin", "kind cache")))
