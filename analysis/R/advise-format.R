@@ -2,7 +2,7 @@
 
 analyze_advise <- function(operands, values, form) {
   alpha <- alpha_option(values$alpha)
-  margin <- margin_option(values$margin) %||% advise_margin_percent
+  margin <- margin_option(with_asked_margin(values, operands)$margin) %||% advise_margin_percent
   campaign <- read_campaign(operands)
   if (!is.null(settings_plan(campaign$dirs))) {
     return(analyze_settings(campaign, operands, alpha, margin, values, form))
@@ -73,7 +73,12 @@ advice_sentences <- function(advice, margin) c(advise_sentence(advice, margin), 
 program_head <- function(advice) list(gain = advice$gain %||% list(), verified = advice$verified %||% list())
 
 alarm_lines <- function(notes) unlist(lapply(sprintf("! %s", notes), wrap_line))
-all_pointer <- function(dirs, what) paste0(all_command(dirs, "advise"), ": ", what)
+# One line, or two where the command is long: it is never broken.
+all_pointer <- function(dirs, what) {
+  command <- all_command(dirs, "advise")
+  line <- paste0(command, ": ", what)
+  if (nchar(line) <= text_width) line else c(paste0(what, ":"), command)
+}
 
 exports_of <- function(lines) {
   lines <- trimws(grep("^ *export ", lines, value = TRUE))
@@ -116,13 +121,25 @@ advise_sentence <- function(advice, margin) {
         three(best$gain_high_percent)
       )
     },
-    sprintf(". %d: keep (a gain of more than %g %% is excluded); %d: undecided.", n[["keep"]], margin,
-            n[["undecided"]]),
-    if (n[["refused"]] > 0) {
-      sprintf(" %d: faster, but this library does not follow a rule for it.", n[["refused"]])
+    ".",
+    if (n[["keep"]] > 0) {
+      sprintf(" In %s the default is kept, because a gain of more than %g %% is excluded.",
+              counted(n[["keep"]], "case"), margin)
     },
-    if (open > 0) sprintf(" More time (--seconds) decides these, and those under noise (%d in all).", open)
+    if (n[["refused"]] > 0) {
+      sprintf(" In %s another algorithm is faster, but this library does not follow a rule for it.",
+              counted(n[["refused"]], "case"))
+    },
+    if (open > 0) undecided_cases(open, n[["undecided"]])
   )
+}
+
+# `open`: cases without a verdict, `quiet`: those of them without noise.
+undecided_cases <- function(open, quiet) {
+  sprintf(" More time (--seconds) decides the %s%s.",
+          if (open == 1) "case that is undecided" else paste(format_count(open), "cases that are undecided"),
+          if (quiet == open) "" else if (quiet == 0) ", under noise" else
+            sprintf(": %s quiet and %s under noise", format_count(quiet), format_count(open - quiet)))
 }
 
 size_column <- function(bytes) ifelse(bytes == 0, "-", vapply(bytes, size_words, ""))

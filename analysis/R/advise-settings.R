@@ -235,7 +235,7 @@ analyze_settings <- function(campaign, operands, alpha, margin, values, form) {
     NULL,
     c(list(alpha = alpha, margin_percent = margin), advice[c("compares", "reference")],
       list(verdict = verdict, sets = advice$n_sets, sets_screening = advice$n_screening),
-      program_head(advice)),
+      program_head(advice), list(first_screen = texts(settings_sentences(advice, margin)))),
     pick(advice, c("rows", "settings", "steps")),
     notes,
     c(said(), "", settings_row_lines(advice), alarm_lines(notes)),
@@ -311,6 +311,12 @@ settings_sentence <- function(advice, margin) {
   )
 }
 
+# The sentences that come first wherever the advice is read.
+settings_sentences <- function(advice, margin) {
+  c(settings_sentence(advice, margin),
+    if (!is.null(advice$gain)) gain_words(advice$gain, advice$verified, "the program", "for the program"))
+}
+
 settings_lines <- function(advice, alpha, margin, campaign, typed) {
   s <- advice$settings
   interval <- ifelse(s$setting == "default", "-", paste0("[", gain_bounds(s), "]"))
@@ -333,13 +339,7 @@ settings_lines <- function(advice, alpha, margin, campaign, typed) {
   holds <- sprintf("holds for %s, %d ranks on %s (%s)", library_of(campaign), as.integer(first$ranks),
                    counted(length(first$hosts), "node"), printable(show_json(first$hosts[[1]]$topology)))
   c(
-    wrap_line(paste(
-      c(
-        settings_sentence(advice, margin),
-        if (!is.null(advice$gain)) gain_words(advice$gain, advice$verified, "the program", "for the program")
-      ),
-      collapse = " "
-    )),
+    wrap_line(paste(settings_sentences(advice, margin), collapse = " ")),
     "",
     table_lines(table),
     wrap_line(paste0(

@@ -430,7 +430,8 @@ setting_view <- function(result, operands) {
     "the ranks' CPUs more than with the reference, percent of one CPU; n: ",
     join_words(unique(units[result$rows$unit_of_inference]))
   )
-  new_view(setting_sentences(result), setting_table(result), legend, settings_left(result$campaign),
+  warnings <- c(settings_left(result$campaign), busy_sentence(result$campaign))
+  new_view(setting_sentences(result), setting_table(result), legend, warnings,
            length(unique(result$notes)), all_command(operands, "setting"), report_beside(operands))
 }
 

@@ -3,7 +3,7 @@
 
 # A row per agent and operation in the scope of the main answer: what `agent_rule()` gives, `outcome` by
 # Holm's correction over the rows, `watched_s` (for how long bursts were recorded), `limit` (slowdown that
-# would have been found), `needs_s` (measured seconds that would decide the margin).
+# would have been detected), `needs_s` (measured seconds that would decide the margin).
 agent_answers <- function(analysis, taken, locked) {
   rows <- main_rows(analysis$verdicts)
   rows <- rows[!has_level(rows$level_requested_percent) & rows$channel == "time", ]
@@ -266,10 +266,22 @@ agent_margin_answer <- function(answers) {
   } else {
     answers
   }
-  reason <- if (answer == "inconclusive") margin_open_words(answers) else
-    if (any(decided$margin_by %in% "bursts")) "by its bursts" else NA_character_
+  several <- length(unique(answers$kind)) > 1
+  by_bursts <- any(decided$margin_by %in% "bursts")
+  reason <- if (answer == "inconclusive") {
+    margin_open_words(answers)
+  } else if (several && answer == "fail") {
+    paste0("that of ", join_words(names_of_agents(decided$kind)), if (by_bursts) " by its bursts")
+  } else if (by_bursts) {
+    if (several) "by bursts" else "by its bursts"
+  } else {
+    NA_character_
+  }
   list(answer = answer, reason = reason)
 }
+
+# Without the interval that tells launches of one agent apart.
+names_of_agents <- function(kinds) unique(sub("@[^@]*$", "", kinds))
 
 margin_open_words <- function(answers) {
   if (any(answers$margin_verdict %in% "above")) {
@@ -278,9 +290,16 @@ margin_open_words <- function(answers) {
     )
   }
   open <- answers[!answers$margin_verdict %in% "below", ]
-  if (any(open$case == "less")) return("its bursts and the total slowdown contradict each other")
-  parts <- open$parts_high[!is.na(open$parts_high)]
-  if (length(parts) > 0) parts[1] else "an interval reaches over the margin, or an agent could not be judged"
+  # where there are several, whose it is
+  several <- length(unique(answers$kind)) > 1
+  of <- function(at) if (several) paste0(names_of_agents(open$kind[at][1]), ": ") else ""
+  contradicts <- which(open$case == "less")
+  if (length(contradicts) > 0) {
+    return(paste0(of(contradicts), "its bursts and the total slowdown contradict each other"))
+  }
+  known <- which(!is.na(open$parts_high))
+  if (length(known) > 0) return(paste0(of(known), open$parts_high[known[1]]))
+  "an interval reaches over the margin, or an agent could not be judged"
 }
 
 # The answer of one agent on one operation. `bursts`, `whole`, `beyond`: figures (percent) or NULL: by
@@ -511,32 +530,34 @@ several_sentence <- function(rows) {
   )
 }
 
-several_table <- function(rows, margin, unicode = shows_unicode()) {
+# `whole`: also the amplification beside a margin, for which a screen has no room.
+several_table <- function(rows, margin, whole = FALSE) {
   new_table(
     agent = col_words("agent", rows$agent),
     interval_s = col_number("every", rows$interval_s, function(x) vapply(x, format_time, "")),
     cpu_percent = col_number("CPU", rows$cpu_percent, three, "%"),
     taken_percent = col_number("taken", rows$taken_percent, three, "%"),
-    slowdown_percent = col_number("slowdown", rows$slowdown_percent, format_effect, "%"),
-    low = col_interval("interval", rows$slowdown_low, rows$slowdown_high),
+    slowdown_percent = col_number("slower", rows$slowdown_percent, format_effect, "%"),
+    low = col_number("interval", rows$slowdown_low,
+                     format_interval(rows$slowdown_low, rows$slowdown_high, plain)),
     operation = col_words("on", rows$operation),
     source = col_words("by", rows$by),
-    amplification = col_number("ampl.", rows$amplification, three),
+    amplification = if (is.null(margin) || whole) col_number("ampl.", rows$amplification, three),
     cost = if (is.null(margin)) {
       col_number("per sample", rows$cost_s, function(x) vapply(signif(x, 3), format_time, ""))
     },
     margin = if (!is.null(margin)) col_words("margin", rows$margin_answer),
     safe = if (!is.null(margin)) {
-      col_number("safe", rows$safe_interval_s, function(x) vapply(x, format_time, ""))
+      col_number("safe", rows$safe_interval_s, function(x) vapply(signif(x, 3), format_time, ""))
     },
     mark = rows$outcome
   )
 }
 
-several_legend <- function(margin) {
+several_legend <- function(margin, whole = FALSE) {
   paste0(
-    "CPU, taken from the ranks: % of one CPU; slowdown of the operation that it slows most; ampl.: slowdown ",
-    "by taken",
+    "CPU, taken from the ranks: % of one CPU; slowdown of the operation that it slows most",
+    if (is.null(margin) || whole) "; ampl.: slowdown by taken",
     if (is.null(margin)) "; per sample: time that it then loses",
     if (!is.null(margin)) "; safe: the shortest interval below the margin, if each sample costs the same"
   )

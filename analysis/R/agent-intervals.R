@@ -35,7 +35,7 @@ interval_sweep <- function(campaign, margin = NULL, alpha = 0.01, power = 0.95) 
   models <- sweep_models(rows, margin, analysis$alpha)
   rows$model <- models$cost_s[match(sweep_key(rows), sweep_key(models))] / rows$interval_s * 100
   sweep <- list(rows = rows, model = models, margin = margin, alpha = analysis$alpha, power = analysis$power,
-                notes = analysis$notes)
+                notes = analysis$notes, busy = busy_sentence(analysis$campaign))
   if (!is.null(margin)) {
     sweep$steps <- sweep_steps(analysis, rows, margin)
     sweep$safe <- safe_intervals(sweep$steps)
@@ -168,8 +168,12 @@ sweep_sentences <- function(sweep) {
     } else if (stop$answer == "fail") {
       sprintf("at %s it is above", format_time(stop$interval_s))
     } else {
-      sprintf("at %s this run cannot tell (%s: up to %s %%)", format_time(stop$interval_s), stop$worst,
-              format_effect(stop$worst_high, FALSE))
+      sprintf("at %s this run cannot tell (%s: %s)", format_time(stop$interval_s), stop$worst,
+              if (is.na(stop$worst_high)) {
+                undecided_reason(sweep$rows, stop)
+              } else {
+                paste("up to", percent_of(stop$worst_high))
+              })
     }
     if (!is.na(safe$interval_s)) {
       sprintf(
@@ -206,8 +210,14 @@ word_intervals <- function() {
   )
 }
 
+# Why the operation that decides a step has no verdict: its bound is then none.
+undecided_reason <- function(rows, step) {
+  mine <- rows$agent == step$agent & rows$interval_s == step$interval_s & panel_name(rows) == step$worst
+  sub(": .*", "", stats::na.omit(rows$reason[mine])[1])
+}
+
 analyze_intervals <- function(operands, values, form) {
-  o <- tested_options(values)
+  o <- tested_options(with_asked_margin(values, operands))
   sweep <- interval_sweep(read_campaign(operands), o$margin, o$alpha, o$power)
   answered(
     form,
@@ -220,6 +230,6 @@ analyze_intervals <- function(operands, values, form) {
     list(intervals_part(sweep)),
     intervals_view(sweep, operands),
     c(sweep$sentences, sweep$notes),
-    if (!is.null(o$margin)) sweep$answer
+    if (!is.null(values$margin)) sweep$answer
   )
 }

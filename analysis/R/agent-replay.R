@@ -269,7 +269,7 @@ replay_sentences <- function(result) {
 }
 
 analyze_replay <- function(operands, values, form) {
-  o <- tested_options(values)
+  o <- tested_options(with_asked_margin(values, operands))
   result <- compare_replay(read_campaign(operands), o$margin, o$alpha, o$power)
   answered(
     form,
@@ -281,6 +281,6 @@ analyze_replay <- function(operands, values, form) {
     list(),
     replay_view(result, operands),
     c(result$sentences, result$notes),
-    if (!is.null(o$margin)) result$answer
+    if (!is.null(values$margin)) result$answer
   )
 }

@@ -257,8 +257,8 @@ format_agent <- function(report) {
     wrap_line(report_sentences(report), 0),
     "",
     if (NROW(report$agents) > 1) {
-      c(table_lines(several_table(report$agents, report$margin)), wrap_line(several_legend(report$margin)),
-        "")
+      c(table_lines(several_table(report$agents, report$margin, whole = TRUE)),
+        wrap_line(several_legend(report$margin, whole = TRUE)), "")
     },
     unlist(lapply(
       list(cost_part(report), mechanisms_part(report), accounts_part(report$accounts), agreement_part(report),
@@ -331,8 +331,8 @@ cost_part <- function(report) {
         !is.na(taken$reason),
         sprintf("%s: not known what it took: %s", launch, taken$reason),
         sprintf(
-          paste0("%s: ranks waited for the agent %s %% of one CPU %s, %s would have been found; for others ",
-                 "%s, for kernel threads %s, for noiselab %s, for unknown %s"),
+          paste0("%s: ranks waited for the agent %s %% of one CPU %s, %s would have been detected; for ",
+                 "others %s, for kernel threads %s, for noiselab %s, for unknown %s"),
           launch,
           three(taken$taken_percent),
           format_ends(taken$taken_low, taken$taken_high),

@@ -35,6 +35,14 @@ as_asked <- function(values, dirs, names) {
   values
 }
 
+# The options with the margin that the campaign was asked by itself, where it is of one node's slowdown.
+with_asked_margin <- function(values, dirs) {
+  if (!is.null(values$margin) || isTRUE(margin_request(campaign_asked(dirs)$margin, TRUE)$at_scale)) {
+    return(values)
+  }
+  as_asked(values, dirs, "margin")
+}
+
 # What an answer is about: one launch, the launches that were run, or launches like these.
 
 # Marks the rows of the main answer in a column `main`: across launches where there are several. With fewer

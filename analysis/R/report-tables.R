@@ -59,8 +59,8 @@ agent_section <- function(report) {
   list(
     if (length(sentences) > 0) tags$ul(lapply(upper_first(sentences), tags$li)),
     if (NROW(report$agents) > 1) {
-      page_table(several_table(report$agents, report$margin, TRUE), "The agents side by side",
-                 several_legend(report$margin))
+      page_table(several_table(report$agents, report$margin, whole = TRUE), "The agents side by side",
+                 several_legend(report$margin, whole = TRUE))
     },
     if (nrow(report$accounts) > 0) {
       page_table(account_columns(report$accounts), "What the agent used in its halves, by its own account")

@@ -163,7 +163,7 @@ report_title <- function(analysis) {
   if (has_versions(analysis$campaign)) return("Does the new version cost more than the old one?")
   agents <- unique(sub("@.*", "", analysis$treatments$kind[analysis$treatments$pattern %in% no_word]))
   if (has_agent(analysis$campaign) && length(agents) > 0) {
-    return(sprintf("What does %s cost?", join_words(agents)))
+    return(sprintf("What %s %s cost?", if (length(agents) == 1) "does" else "do", join_words(agents)))
   }
   "How much does noise slow these operations down?"
 }

@@ -42,8 +42,9 @@ intervals_table <- function(sweep) {
     interval_s = col_number("interval", rows$interval_s, format_time),
     estimate = col_number("slowdown", rows$estimate, format_effect, "%"),
     ci_low = col_interval(paste(format_confidence(2 * sweep$alpha), "CI"), rows$ci_low, rows$ci_high),
-    bound_high = col_number(paste(format_confidence(sweep$alpha), "upper bound"), rows$bound_high,
-                            format_effect),
+    # what has no verdict bounds nothing
+    bound_high = col_number(paste(format_confidence(sweep$alpha), "upper bound"),
+                            ifelse(is.na(rows$reason), rows$bound_high, NA), format_effect),
     detection_limit = col_number("limit", rows$detection_limit, plain),
     preempted_percent = col_number("preempted", rows$preempted_percent, plain),
     n = col_number("n", rows$n),
@@ -60,8 +61,8 @@ intervals_table <- function(sweep) {
 
 intervals_view <- function(sweep, operands) {
   new_view(sweep$sentences, intervals_table(sweep),
-           "limit: the slowdown that would have been seen; preempted: percent of one CPU",
-           sprintf("inconclusive: %s", unique(stats::na.omit(sweep$rows$reason))),
+           "limit: the slowdown that would be detected; preempted: percent of one CPU",
+           c(sprintf("inconclusive: %s", unique(stats::na.omit(sweep$rows$reason))), sweep$busy),
            length(unique(sweep$notes)), all_command(operands, "intervals"), report_beside(operands))
 }
 
@@ -451,7 +452,7 @@ location_view <- function(location, operands) {
         paste0(location_verdict(here, location$ranks[dose_key(location$ranks) == dose_key(here), ]), ".")
       } else {
         if (nrow(here) == 0 && !all(is.na(rows$detection_limit))) {
-          sprintf("A node that lost %s %% of one CPU more would have been seen with probability %g.",
+          sprintf("A node that lost %s %% of one CPU more would have been detected with probability %g.",
                   format_span_of(rows$detection_limit), location$power)
         }
       }

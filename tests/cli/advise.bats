@@ -165,7 +165,7 @@ first_set_is_all() {
     [[ $output = *"memory per rank"*"2 MiB (512 x 1)"*"8 MiB (512 x 1)"* ]]
     [ "$(wc -l <<<"$output")" -le 24 ]
     "$BIN/noiselab" analyze advise --alpha 0.2 --json c >json || [ $? -eq 3 ]
-    jq -e '.compares == "eager" and all(.settings[]; .in_use) and
+    jq -e '.compares == "eager" and (.first_screen | length) > 0 and all(.settings[]; .in_use) and
         ([.rows[] | select(.condition == "quiet")] |
             length == '"$(($(tr -cd , <<<"$sizes" | wc -c) + 2))"')' json
     [ "${NOISELAB_TESTS-}" != long ] ||

@@ -163,6 +163,9 @@ test_that(paste0("combinations are named by what differs, what was left changed 
   expect_match(compare_settings(campaign)$notes, "/proc/sys/kernel/knob on n1 was '1' and is '0' now",
                fixed = TRUE)
   expect_match(setting_view(compare_settings(campaign), "c")$warnings, "is '0' now", fixed = TRUE)
+  # a busy machine is known on the first screen, too, not in the report alone
+  campaign$rows$preempted_ns_sum <- 0.5 * campaign$rows$wall_ns * campaign$rows$ranks
+  expect_match(setting_view(compare_settings(campaign), "c")$warnings, "the machine was busy", all = FALSE)
   campaign$launches[[1]]$options$settings <- NULL
   expect_error(compare_settings(campaign), "compares settings", class = "nl_error_data")
 })

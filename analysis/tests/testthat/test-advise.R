@@ -281,7 +281,7 @@ test_that("after a stage what is decided gets no more time, and arms that are sl
   expect_null(advise_next(middle))
   expect_equal(advise_table(middle)$n_launches, 4)
   expect_match(advise_table(middle)$note,
-               "stage 2 of 3 is not complete: its 2 launches are not looked at yet")
+               "stage 2 of 3 is not complete: its 2 launches are not analysed yet")
   # its end shows what it had to
   extra <- staged_campaign(c(default = 1, linear = 0.7), c(4, 8, 12), 10000, launches = 8)
   expect_equal(advise_table(read_campaign(extra))$rows$verdict, c("use", "use"))
@@ -538,7 +538,7 @@ test_that(paste0("a rule that the library does not follow is no advice, and one 
   expect_false(file.exists(rules))
   expect_false(any(grepl("OMPI_MCA", got$out)))
   expect_match(gsub("\\s+", " ", paste(got$out, collapse = " ")),
-               "1: faster, but this library does not follow a rule for it")
+               "In 1 case another algorithm is faster, but this library does not follow a rule for it.")
   # nobody could watch, or the launch broke off
   tried("-")
   writeLines(sub("linear linear", "linear -", readLines(file)), file)
@@ -589,4 +589,17 @@ test_that("the report of a comparison of algorithms leads with the advice, under
   for (sentence in said) expect_match(box, sentence, fixed = TRUE)
   screen <- gsub("[[:space:]]+", " ", paste(status_of("noiselab-analyze", "advise", dir)$out, collapse = " "))
   for (sentence in said) expect_match(screen, sentence, fixed = TRUE)
+})
+
+test_that("cases without a verdict are counted in a sentence, quiet and under noise", {
+  expect_identical(undecided_cases(1, 1), " More time (--seconds) decides the case that is undecided.")
+  expect_identical(undecided_cases(1, 0),
+                   " More time (--seconds) decides the case that is undecided, under noise.")
+  expect_identical(undecided_cases(5, 3),
+                   paste0(" More time (--seconds) decides the 5 cases that are undecided: ",
+                          "3 quiet and 2 under noise."))
+})
+
+test_that("the advice is the same on its screen, in its JSON and in the report", {
+  expect_one_answer("advise", planned_as(three_algorithms, "advise", "advise"))
 })

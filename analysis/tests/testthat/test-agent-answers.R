@@ -351,6 +351,10 @@ test_that("the answer is a table of the agents, and JSON and CSV have it", {
   expect_equal(said$status, 1L)
   expect_lte(length(said$out), 10)
   for (agent in c("heavy", "light")) expect_match(paste(said$out, collapse = "\n"), paste(agent, "+100 ms"))
+  # whose slowdown decides the margin
+  expect_match(said$out, "^Margin of 1 %: fail, an effect is above it, that of heavy", all = FALSE)
+  expect_match(report_title(analyze_campaign(read_campaign(two), channels = "time")),
+               "^What do (heavy|light) and (heavy|light) cost[?]$")
   expect_lte(max(nchar(said$out)), 100)
   expect_match(paste(status_of("noiselab-analyze", "agent", two)$out, collapse = "\n"),
                "heavy +100 ms .* 3[.0-9]* ms")

@@ -52,7 +52,15 @@ test_that("no safe interval, and a run that cannot tell, are told apart", {
   open <- interval_sweep(none, margin = 3)
   expect_equal(open$answer, "inconclusive")
   expect_match(open$sentences,
-               "no interval that was run is shown to be below 3 %: at 10 s this run cannot tell")
+               paste0("no interval that was run is shown to be below 3 %: at 10 s this run cannot tell ",
+                      "\\(barrier: up to [0-9.]+ %\\)"))
+  # what has no verdict has no bound either: in the sentence stands why, in the table none
+  open$rows$reason[open$rows$interval_s == 10] <- "only an effect above 40 % would be detected: measure on"
+  open$steps$worst_high[open$steps$interval_s == 10] <- NA
+  expect_match(sweep_sentences(open), "cannot tell (barrier: only an effect above 40 % would be detected).",
+               fixed = TRUE)
+  shown <- intervals_table(open)$columns
+  expect_identical(shown$bound_high$text == "-", open$rows$interval_s == 10)
 })
 
 test_that(paste0("files say the interval, each interval is a treatment, and the front end ends with the ",

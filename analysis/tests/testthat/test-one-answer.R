@@ -1,42 +1,6 @@
 # Whatever prints an answer prints the same one: what stands on the first screen stands in the JSON and in
 # the report.
 
-squashed <- function(text) trimws(gsub("[[:space:]]+", " ", paste(text, collapse = " ")))
-
-# The text of a page's first box, without tags.
-answer_box <- function(file) {
-  html <- squashed(readLines(file, encoding = "UTF-8"))
-  box <- sub("<section id=\"(?!answer)[a-z]+\".*$", "", html, perl = TRUE)
-  text <- gsub("<[^>]+>", " ", box)
-  for (code in list(c("&lt;", "<"), c("&gt;", ">"), c("&#39;", "'"), c("&quot;", "\""), c("&amp;", "&"))) {
-    text <- gsub(code[1], code[2], text, fixed = TRUE)
-  }
-  squashed(text)
-}
-
-# Each sentence of the JSON stands on the screen as it is, or the screen says how many it left out; then in
-# the report.
-expect_one_answer <- function(words, dir, report = TRUE, program = "noiselab-analyze") {
-  info <- paste(c(program, words), collapse = " ")
-  screen <- status_of(program, words, dir)$out
-  expect_lte(length(screen), 24, label = info)
-  expect_lte(max(nchar(screen, "width")), 100, label = info)
-  said <- jsonlite::fromJSON(paste(status_of(program, words, dir, "--json")$out,
-                                   collapse = "\n"))$first_screen
-  expect_gt(length(said), 0, label = info)
-  shown <- vapply(said, function(sentence) grepl(squashed(sentence), squashed(screen), fixed = TRUE), TRUE)
-  left_out <- sub(".*\\(and ([0-9]+) more sentences?\\).*", "\\1", squashed(screen))
-  left_out <- if (grepl("^[0-9]+$", left_out)) as.integer(left_out) else 0
-  expect_equal(sum(!shown), left_out, info = paste(c(info, said[!shown]), collapse = "\n"))
-  if (!report) return(invisible())
-  file <- file.path(local_folder(), "r.html")
-  expect_equal(status_of("noiselab-report", dir, "--out", file)$status, 0L, info = info)
-  box <- answer_box(file)
-  for (sentence in said) {
-    expect_true(grepl(squashed(sentence), box, fixed = TRUE), info = paste0(info, ": ", sentence, "\n", box))
-  }
-}
-
 test_that("of a load: found, undecided on a busy machine, and several operations", {
   expect_one_answer(NULL, local_campaign(pairs = 20, levels_percent = c(0, 5), slowdown_percent = 5))
   expect_one_answer(
@@ -66,18 +30,6 @@ test_that("of acceptance: healthy, a slow node, and wrong data", {
   expect_one_answer("acceptance", local_acceptance(seed = 1))
   expect_one_answer("acceptance", local_acceptance(slow_node = 2, seed = 2))
 })
-
-# The campaign as the runner planned it: by what it answers, and what it was asked.
-planned_as <- function(dir, experiment, analyses = "", margin = "-") {
-  launches <- basename(dirname(Sys.glob(file.path(dir, "*", "launch.json"))))
-  writeLines(
-    c("# schema: 1", paste("# experiment:", experiment), paste("# analyses:", analyses),
-      paste("# margin_percent:", margin), "launch\tset\tnodes\tranks\targuments",
-      paste(launches, "1", "-", "2", "--seconds", "1", sep = "\t")),
-    file.path(dir, "schedule.tsv")
-  )
-  dir
-}
 
 test_that("of a margin on many nodes, which leads, of an agent and of nodes", {
   dir <- local_folder()
@@ -118,4 +70,40 @@ test_that("of a projection, on its page", {
   expect_equal(status_of("noiselab-project", words, "--out", file)$status, 1L)
   said <- jsonlite::fromJSON(paste(status_of("noiselab-project", words, "--json")$out, collapse = "\n"))
   for (sentence in said$first_screen) expect_match(answer_box(file), squashed(sentence), fixed = TRUE)
+})
+
+test_that("of several agents: the margin is the next sentence, and names the agent that decides it", {
+  dir <- local_folder()
+  for (name in c("collectd", "telegraf")) {
+    simulate_agent_campaign(dir, name = name, pairs = 12, operations = "barrier", bytes = 0,
+                            agent_burst_ns = 5e5, slowdown_percent = 0.5, prefix = substr(name, 1, 1),
+                            seed = nchar(name))
+  }
+  add_agent_slices(dir, 500)
+  expect_one_answer("agent", planned_as(dir, "agent", "agent", "0.01"))
+  got <- json_of("agent", dir)
+  expect_length(got$agents$agent, 2)
+  expect_match(got$first_screen[2], paste0("^Margin of 0.01 %: ", got$margin_answer, ", "))
+  expect_match(got$first_screen[2], "collectd|telegraf")
+})
+
+test_that("of a sweep: the step that decides has the bound of its row, and no row has another", {
+  dir <- local_folder()
+  for (i in 1:2) {
+    do.call(
+      simulate_campaign,
+      c(quiet, list(dir, external = "agent", slowdown_percent = c(3, 0.01)[i], launches = 2, pairs = 15,
+                    prefix = c("often", "seldom")[i], seed = i))
+    )
+  }
+  for (file in list.files(dir, "launch.json", recursive = TRUE, full.names = TRUE)) {
+    edit_json(file, function(info) {
+      info$options$agent_interval_ns <- if (grepl("/often-", file)) 1e8 else 1e10
+      info
+    })
+  }
+  expect_one_answer("intervals", planned_as(dir, "agent", "intervals", "1"))
+  got <- json_of("intervals", dir)
+  expect_match(got$first_screen, "sampling every 10 s or less often keeps .* at 100 ms it is above")
+  expect_identical(got$rows$margin_verdict, c("below", "above"))
 })
