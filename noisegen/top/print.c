@@ -5,7 +5,7 @@
 #include "common/base/version.h"
 #include "noisegen/top/fields.h"
 
-enum { BATCH_COLUMNS = 130, MOST_PERCENT = 9950 /* a CPU that others have nearly always */ };
+enum { BATCH_COLUMNS = 130, MOST_PERCENT = 1000 /* the analysis says the same words */ };
 
 /* "1,000" */
 static const char *with_commas(int64_t n, char *text, size_t size) {
@@ -31,12 +31,12 @@ static void say_slower(const struct nt_scale *scale, char *text, size_t size) {
     nt_format(field_of(nt_scale_fields, "slowdown_percent"), scale, value, sizeof value);
     nt_format(field_of(nt_scale_fields, "low_percent"), scale, low, sizeof low);
     nt_format(field_of(nt_scale_fields, "high_percent"), scale, high, sizeof high);
-    int n = scale->slowdown_percent > MOST_PERCENT
-                ? snprintf(text, size, "over 100 times as long")
+    int n = scale->slowdown_percent >= MOST_PERCENT
+                ? snprintf(text, size, "more than ten times as long")
                 : snprintf(text, size, "%s %% slower", value);
     text += n, size -= (size_t)n;
-    if (scale->low_percent > MOST_PERCENT) snprintf(text, size, " (");
-    else if (scale->high_percent < 0 || scale->high_percent > MOST_PERCENT)
+    if (scale->low_percent >= MOST_PERCENT) snprintf(text, size, " (");
+    else if (scale->high_percent < 0 || scale->high_percent >= MOST_PERCENT)
         snprintf(text, size, " (at least %s %%, ", low);
     else snprintf(text, size, " (%s to %s %%, ", low, high);
 }

@@ -298,3 +298,28 @@ TEST(a_brief_sample_has_the_same_figures_and_leaves_out_what_metrics_have_not) {
     assert_string_equal(row->cpus, "0");
     nt_watch_close(w);
 }
+
+TEST(a_cost_at_scale_is_a_figure_or_as_large_as_figures_tell_nothing_more) {
+    static struct nt_sample s = {
+        .interval_ns = 2 * S, .source = "cpu", .scale = {.span_ns = 10 * S, .n_nodes = 1000, .every_ns = MS}};
+    static char heads[NT_HEADS][NT_HEAD_BYTES];
+    const char *of = "nodes like this, 1,000 of them, synchronising every 1 ms: ";
+    const struct {
+        double percent;
+        const char *said;
+    } rows[] = {{5, "5.00 % slower (4.50 to 5.50 %, from the last 10 s)"},
+                {999, "999 % slower (at least 899 %, from the last 10 s)"},
+                {1000, "more than ten times as long (at least 900 %, from the last 10 s)"},
+                {2000, "more than ten times as long (from the last 10 s)"},
+                {-1, "known after 1 s"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char wanted[NT_HEAD_BYTES];
+        s.scale.slowdown_percent = rows[i].percent;
+        s.scale.low_percent = 0.9 * rows[i].percent;
+        s.scale.high_percent = 1.1 * rows[i].percent;
+        s.scale.span_ns = rows[i].percent < 0 ? 1 : 10 * S;
+        assert_int_equal(nt_heads(&s, heads), 4);
+        snprintf(wanted, sizeof wanted, "%s%s", of, rows[i].said);
+        assert_string_equal(heads[1], wanted);
+    }
+}
