@@ -78,8 +78,40 @@ help_text <- function(usage, about, options, more) {
   left <- vapply(options, function(o) {
     paste0("  --", o$name, if (is.na(o$value)) "" else paste0(" ", o$value))
   }, "")
-  c(usage, "", about, "", "Options:", paste(format(left), vapply(options, `[[`, "", "help"), sep = "  "), "",
-    more)
+  help <- vapply(options, `[[`, "", "help")
+  column <- min(most_option_columns, max(nchar(left))) + 2
+  lines <- Map(function(left, help) {
+    rest <- strwrap(help, text_width - column + 1)
+    if (nchar(left) + 2 > column) left <- c(left, "") # its help begins below it
+    rest <- c(rep("", length(left) - 1), rest)
+    sub(" +$", "", paste0(sprintf("%-*s", column, c(left, rep("", length(rest) - length(left)))), rest))
+  }, left, help)
+  c(usage, "", help_lines(about), "", "Options:", unlist(lines, use.names = FALSE), "", help_lines(more))
+}
+
+most_option_columns <- 28
+
+# Sentences fold as one text, and so does each item of a list, below its own text: what stands as far in goes
+# on with it, but for the list of its tables.
+help_lines <- function(lines) {
+  indent <- nchar(sub("[^ ].*", "", lines))
+  is_text <- indent == 0 & nzchar(lines)
+  column <- c(sort(indent[indent > 6]), 0)[1]
+  goes_on <- (column > 0 & indent == column & !grepl("^ *Tables for", lines)) |
+    (is_text & c(FALSE, utils::head(is_text, -1)))
+  unlist(lapply(split(lines, cumsum(!goes_on)), function(part) {
+    text <- paste(c(part[1], trimws(part[-1])), collapse = " ")
+    if (nchar(text) <= text_width) return(text)
+    from <- if (grepl("^[^ ]", text)) {
+      0
+    } else if (column > 0 && substr(text, column, column) == " ") {
+      column
+    } else {
+      nchar(sub("^( +([^ ]+ {2,})?).*", "\\1", text))
+    }
+    rest <- strwrap(substring(text, from + 1), text_width - from + 1)
+    paste0(c(substring(text, 1, from), rep(strrep(" ", from), length(rest) - 1)), rest)
+  }), use.names = FALSE)
 }
 
 # What the output is to be: text on one screen, all of the text, or data in one of two forms.

@@ -91,12 +91,30 @@ test_that("a time takes its unit, but where the option's name says it", {
   expect_equal(size_option("2"), 2)
 })
 
+test_that("help folds below its own text, and loses no word", {
+  lines <- help_lines(c("One sentence that ends", "in another line, and one that is long enough to fold:", "",
+                        "  item            what it is, which goes on", "                  in the next line",
+                        "                  Tables for --csv: a, b", "  a-longer-name   short"))
+  expect_identical(lines[1], "One sentence that ends in another line, and one that is long enough to fold:")
+  expect_identical(lines[3], "  item            what it is, which goes on in the next line")
+  expect_identical(lines[4:5], c("                  Tables for --csv: a, b", "  a-longer-name   short"))
+  long <- help_lines(paste0("  time  ", strrep("word ", 40), "end"))
+  expect_lte(max(nchar(long)), 98)
+  expect_match(long[-1], "^        word")
+  expect_length(strsplit(paste(trimws(long), collapse = " "), " +")[[1]], 42)
+  wide <- option("name-of-an-option", "A-VALUE-THAT-IS-LONG", "what it does")
+  out <- help_text("Usage: x", "About.", list(wide), "Exit status: 0.")
+  expect_identical(out[6:7], c("  --name-of-an-option A-VALUE-THAT-IS-LONG",
+                               paste0(strrep(" ", 30), "what it does")))
+})
+
 test_that(paste0("every program prints its help with every option, and lists its tables for completion: ",
                  "four fields on a line"), {
   for (name in names(programs())) {
     help <- status_of(name, "--help")
     expect_equal(help$status, 0L)
     expect_match(help$out[1], paste0("Usage: ", sub("-", " ", name)))
+    expect_lte(max(nchar(help$out)), 98, label = name)
     for (o in programs()[[name]]$options()) {
       expect_match(help$out, paste0("^  --", o$name, "( |$)"), all = FALSE)
     }
