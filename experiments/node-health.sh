@@ -16,7 +16,7 @@ campaign (CAMPAIGN/nodes/HOST.txt); DIR the folder of them, in which that of thi
 somebody asked for (by a margin, limits or a reference, or of wrong data) the command that would drain the
 node is printed, for an administrator to run.
 
-  --max-age TIME  a verdict older than this says nothing any more (such as 36h, 2d; default: any age)
+  --max-age TIME  ignore a verdict that is older than this (such as 36h, 2d; default: any age)
   --host NAME     another node than this one
   -h, --help      this text
 

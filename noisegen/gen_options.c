@@ -187,7 +187,7 @@ static const struct nl_option rows[] = {
     {"array-bytes", "SIZE", "sum, membw: size of the array (default 2MB, 64MiB)", 1,
      AT(SIZE, kind_options.array_bytes), 8, 1e15, .wanted = "a size of 8 bytes or more (try 2MB)",
      .of = "kind", OF_KINDS(NG_USES_ARRAY)},
-    {"folder", "DIR", "of a kind that needs one: where it writes; nothing is left behind", 1,
+    {"folder", "DIR", "folder for a kind that writes files; they are removed at the end", 1,
      AT(TEXT, kind_options.folder), .wanted = "a folder", .of = "kind", OF_KINDS(NG_USES_FOLDER)},
     {"preset", "NAME",
      "options from a file, such as those of a recorded agent (see --list presets); options given here "
@@ -200,7 +200,7 @@ static const struct nl_option rows[] = {
      "one burst per period, 1ms to 60s (default 10ms, or what --list kinds says of the kind)", 2,
      AT(DURATION, period_ns), 1e6, 60e9, .wanted = "a period from 1ms to 60s", .tags = ALONE},
     {"jitter", "PERCENT",
-     "jittered: the share of the period's room that a burst's place is drawn from (default 100)", 2,
+     "jittered: share of the period within which a burst is placed at random (default 100)", 2,
      AT(SHARE, shape.jitter), 1e-9, 100, .wanted = "a percentage above 0, up to 100", .of = "pattern",
      OF_PATTERNS(NG_SHAPE_JITTER, 0)},
     {"group", "N", "bursts: number of bursts in a group (default 5)", 2, AT(WHOLE, shape.group), 2, 1000,

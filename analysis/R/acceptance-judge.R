@@ -460,7 +460,7 @@ unlooked_note <- function(comparisons, measured_s) {
   each <- split(rows$times_as_long, in_order(figure_quantity(rows)))
   longer <- vapply(each, function(x) stats::median(x, na.rm = TRUE), 0)
   sprintf(
-    "not looked at, node against node, as a run of this length does not decide it for most of them: %s",
+    "not judged, node against node, as a run of this length does not decide it for most of them: %s",
     few_words(
       sprintf(
         "%s%s",
@@ -533,7 +533,8 @@ acceptance_answer <- function(result) {
     return(paste0(
       lead,
       if (length(open) > 0 && !of_classes) {
-        paste0("no check failed, but ", few_words(open, 5), " cannot be decided.")
+        sprintf("no check failed; %s %s inconclusive.", few_words(open, 5),
+                if (length(open) == 1) "is" else "are")
       } else if (length(unjudged) > 0) {
         paste0("no check failed, but nothing judges the noise of ", few_words(unjudged, 5), ".")
       } else {

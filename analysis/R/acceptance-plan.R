@@ -76,7 +76,7 @@ accept_plan_view <- function(plan, at_scale = NULL, all = FALSE) {
     margin = col_words("margin", margin_text_each(worst$margin, worst$margin_unit)),
     needed = col_words("decides from", margin_text_each(worst$needed, worst$margin_unit)),
     time = col_words("margin decided in", when),
-    looked = col_words("this run", ifelse(worst$decides, "decides", "not looked at"))
+    looked = col_words("this run", ifelse(worst$decides, "decides", "not judged"))
   )
   by <- few_words(plan$dirs, 2)
   figures <- sprintf("%d of %d figures are decided", sum(plan$rows$decides), nrow(plan$rows))

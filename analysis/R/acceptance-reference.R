@@ -286,7 +286,7 @@ power_note <- function(power, design) {
       sprintf("by this reference a run of this length decides: %s", few_words(unique(decided_words(able)), 8))
     },
     if (nrow(rest) > 0) {
-      sprintf("not looked at, as a run of this length does not decide it for a healthy node either: %s",
+      sprintf("not judged, as a run of this length does not decide it for a healthy node either: %s",
               few_words(unique(undecidable_words(rest)), 8))
     }
   )

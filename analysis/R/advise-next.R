@@ -41,7 +41,7 @@ advise_look <- function(campaign, alpha, launches) {
                 length(added), looks^2)
       },
       if (n > seen) {
-        sprintf("stage %d of %d is not complete: its %s not looked at yet", length(ended) + 1, parts,
+        sprintf("stage %d of %d is not complete: its %s not analysed yet", length(ended) + 1, parts,
                 counted(n - seen, "launch is", "launches are"))
       }
     )

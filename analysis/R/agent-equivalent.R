@@ -33,7 +33,7 @@ equivalent_setting <- function(bursts, windows = NULL, read_bytes = NA_real_, cp
   if (nrow(bursts) == 0) abort_data("the trace has no burst: nothing ran while it was recorded")
   windows <- windows %||% whole_trace(bursts)
   placed <- bursts_in_windows(bursts, windows)
-  if (nrow(placed) == 0) abort_data("no burst in the stretches in which the agent was on")
+  if (nrow(placed) == 0) abort_data("no burst in the segments in which the agent was on")
   watched <- data.frame(length_s = windows$length_ns / 1e9)
   fit <- find_pattern(placed, watched, told_s)
   # What is small against the activity has no length of its own to be compared.
@@ -366,7 +366,7 @@ told_period <- function(trials, windows, told_s) {
       share = NA_real_,
       filled = min(1, sum(is_major(trial$groups)) * told_s / sum(windows$length_s)),
       why = sprintf(
-        "the stretches watched are too short to show a period: %s is what the agent is said to have",
+        "the recorded segments are too short to show a period: %s is what the agent is said to have",
         format_time(told_s)
       )
     )
@@ -398,7 +398,7 @@ without_period <- function(trials, windows) {
           n, if (n == 1) "" else "s", if (n == 1) "is" else "are", fewest_groups
         )
       } else if (is.na(scatter[at])) {
-        "no period: too few groups of bursts follow each other in one stretch"
+        "no period: too few groups of bursts follow each other in one segment"
       } else {
         sprintf("no period: the distances of %d groups of bursts scatter by %.0f %% of their mean", n,
                 100 * scatter[at])

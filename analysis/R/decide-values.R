@@ -448,7 +448,7 @@ values_view <- function(comparison, operands) {
   new_view(
     values_sentences(comparison),
     values_table(comparison),
-    "A, B: medians; change: of B against A; p: both sides; limit: the change that would have been found",
+    "A, B: medians; change: of B against A; p: both sides; limit: the change that would be detected",
     c(
       if (length(differs) > 0) {
         sprintf(

@@ -14,7 +14,7 @@ most_periods <- 8
 # (`tick`, `load`, `sampling` or empty: what the period may come from), `duty` (share of the period that is
 # raised), `amplitude_percent` (raise), `phase` (share of the period by which the raised part begins after
 # the launch's time zero), `phase_s`, `cost_percent` (mean over the period: amplitude x duty), standard
-# errors with `_se`, `limit_percent` (cost that would have been found with probability 0.95, whatever the
+# errors with `_se`, `limit_percent` (cost that would have been detected with probability 0.95, whatever the
 # duty up to 1/2; of `search` the largest semi-amplitude of a sinusoid over all periods searched), `n`,
 # `span_s`, `note`, `reason` (why there are no numbers, else NA). Percent of time per operation for `time`,
 # of wall time for the other two. The attribute `notes`.
@@ -229,7 +229,7 @@ nothing_found <- function(state) {
     size <- if (state$s$series == "time") 100 * expm1(limits$amplitude) else limits$amplitude
     limit <- max(size)
     reason <- sprintf(
-      "no %speriod at %g from %s to %s; a sinusoid of semi-amplitude %s to %s %% would have been found",
+      "no %speriod at %g from %s to %s; a sinusoid of semi-amplitude %s to %s %% would have been detected",
       if (length(state$taken) > 0) "other " else "", state$alpha, format_time(min(limits$period_s)),
       format_time(max(limits$period_s)), plain(min(size)), plain(limit)
     )
@@ -351,7 +351,7 @@ periodic_parts <- function(rows) {
                "file); cost: the raise, over the whole period;"),
         paste0("begins: start of the raised part after the launch's time zero; lines: harmonics that stand ",
                "out; \u00b1: one standard error; would have been"),
-        "found: with probability 0.95"
+        "detected: with probability 0.95"
       ),
       sprintf("%s, %s: %s", rows$series, format_time(rows$period_s), rows$note)[
         !is.na(rows$note)
@@ -385,7 +385,8 @@ periodic_table <- function(shown, by = NULL) {
   )
 }
 
-# On one screen: the periods that were found, the surest first, and what would have been found where none was.
+# On one screen: the periods that were found, the surest first, and what would have been detected where none
+# was.
 periodic_view <- function(rows, alpha, operands) {
   found <- rows[is.na(rows$reason), ]
   found <- found[order(found$fap), ]

@@ -198,7 +198,7 @@ verdict_row <- function(label, name, n_pairs, n_tested, n_launches, est, reason,
     } else if (is.na(est$low) || is.na(est$high)) {
       "too few pairs for an interval"
     } else if (limit > hopeless_limit && channels[[name]]$unit != "ns" && !isTRUE(est$p <= settings$alpha)) {
-      sprintf("only an effect above %s %% could have been seen: measure for longer", plain(limit))
+      sprintf("only an effect above %s %% would be detected: measure for longer", plain(limit))
     } else {
       NA_character_
     }

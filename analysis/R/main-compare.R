@@ -8,12 +8,12 @@ compare_options <- function() {
              "is the clean time (of an agent: its slowdown) within this margin? Decides the exit status"),
       option("alpha", "P", "two-sided level of slower/faster, one-sided of the margin (default 0.01)"),
       option("column", "NAME",
-             "of files of values: the column of a CSV file or of OMB's tables, or ReFrame's variable"),
+             "files of values: the column of a CSV file or of OMB's tables, or ReFrame's variable"),
       option(
         "better", "WHICH",
-        "of files of values: lower or higher is better (default: lower; higher where the unit ends in /s)"
+        "files of values: is lower or higher better (default: lower; higher where the unit ends in /s)"
       ),
-      option("table", "NAME", "the table --csv prints: estimates or rows (all that is known of each)")
+      option("table", "NAME", "the table --csv prints: estimates or rows (all figures of each row)")
     ),
     usual_options("all", "json", "csv", "power", "out", "help")
   )
@@ -26,20 +26,21 @@ compare_help <- function() {
       "Compares two campaigns (directories of launches), B against A: before and after an upgrade, one node",
       paste0("against another. The launch is the unit, so both need two launches or more. Two acceptance ",
              "campaigns are"),
-      "compared figure by figure and node by node; --margin then is of every figure.",
+      "compared figure by figure and node by node; --margin then applies to every figure.",
       "",
       paste0("Two files of values that other programs measured, one a run: a column of numbers, CSV with a ",
              "header, tables"),
       paste0("of OMB (one after the other, a run each), hyperfine's --export-json, a run report or perflog ",
              "of ReFrame. An"),
-      "exact permutation test decides; what so few runs cannot decide has no verdict, and the runs needed."
+      paste0("exact permutation test decides. If the runs are too few for a verdict, it prints how many are ",
+             "needed.")
     ),
     compare_options(),
     c("Families (Holm's correction is over the rows of one):",
       sprintf("  %-14s %s", names(comparison_families), vapply(comparison_families, `[[`, "", "question")),
       "",
       "Exit status: 0 it worked, or the margin is kept (or B is faster); 1 slower by more than the margin;",
-      "2 wrong usage, nothing to compare, or a damaged file; 3 the margin cannot be decided, or the data",
+      "2 wrong usage, nothing to compare, or a damaged file; 3 the margin is inconclusive, or the data",
       "cannot answer; 70 a bug.")
   )
 }
@@ -53,7 +54,7 @@ run_compare <- function(dirs, values, form) {
                 "' is not: give two campaigns, or two files of values")
   }
   for (name in c("column", "better")) {
-    if (!is.null(values[[name]])) abort_usage("--", name, " is of files of values, and directories are given")
+    if (!is.null(values[[name]])) abort_usage("--", name, " is for files of values; these are directories")
   }
   table_option(values, estimates_or_rows)
   o <- tested_options(values)

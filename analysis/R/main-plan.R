@@ -38,20 +38,19 @@ plan_help <- function() {
     c("Usage: noiselab plan --detect EFFECT [OPTIONS]",
       "       noiselab plan acceptance --reference DIR [OPTIONS]"),
     c(
-      paste0("Says beforehand how many pairs and launches, and how much time, a run needs to find an ",
-             "effect, or to show"),
-      paste0("that it is smaller than a margin; and the command that makes that run. Of acceptance: how ",
-             "long a run must be"),
-      paste0("so that a healthy node passes with probability 0.95, by the scatter of the reference, and ",
-             "what it decides.")
+      paste0("Computes how many pairs and launches, and how much time, a run needs to find an effect, or ",
+             "to show that"),
+      paste0("it is smaller than a margin, and prints the command of that run. For acceptance it computes ",
+             "how long a run"),
+      paste0("must be so that a healthy node passes with probability 0.95, by the scatter of the reference, ",
+             "and what it decides.")
     ),
     plan_options(),
     c(
-      "Times and sizes take a unit: 10ms, 2KiB. Every level and operation of a run costs pairs of its own.",
+      "Times and sizes take a unit: 10ms, 2KiB. Every level and operation of a run needs pairs of its own.",
       "",
-      paste0("Exit status: 0 planned; 2 wrong usage, or an operation that the pilot does not have; 3 the ",
-             "effect is not"),
-      "within reach of a day, or the pilot says nothing about scatter; 70 a bug."
+      "Exit status: 0 planned; 2 wrong usage, or an operation that the pilot does not have; 3 no run of up",
+      "to a day finds the effect, or the pilot has no scatter; 70 a bug."
     )
   )
 }

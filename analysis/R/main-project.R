@@ -10,14 +10,15 @@ project_options <- function() {
     ),
     option("trace", "FILE", "the bursts of a trace of noiselab record; again for each node that was recorded",
            again = TRUE),
-    option("task", "LIST", "with --trace: those of these tasks only"),
+    option("task", "LIST", "with --trace: the bursts of these tasks only"),
     option(
       "burst", "TIME[:random=yes]",
       "without a record: what a burst costs; random: bursts come at any time, every --period on average"
     ),
-    option("period", "TIME", "how often bursts come (of records: where they are too short to show it)"),
-    option("profile", "DIR", "--every as in this run of noiselab profile (itself as DIR: its own)"),
-    option("level", "PERCENT", "of a campaign with loads: this level (default: the highest)"),
+    option("period", "TIME", "time between two bursts (with a record: if it is too short to show that)"),
+    option("profile", "DIR",
+           "take --every from this run of noiselab profile (default: from DIR, if that is a profile)"),
+    option("level", "PERCENT", "a campaign with loads: project this level (default: the highest)"),
     option(
       "margin",
       "PERCENT",
@@ -26,9 +27,9 @@ project_options <- function() {
              "--profile)? Decides the exit status")
     ),
     option("reserve", "LIST:of=N",
-           "numbers of cores left free of N on each node, such as 1,2:of=64: what that costs and saves"),
+           "so many of the N cores of each node are left free, such as 1,2:of=64: what that costs and saves"),
     option("phase-spread", "TIME",
-           "where all nodes are hit at the same moment: by so much apart (default 0)"),
+           "if all nodes are hit at the same moment: the longest time between two of them (default 0)"),
     option("wander",
            help = "periods differ between nodes, so that phases wander (else they are fixed for a run)"),
     option("unseen", "TIME", "the longest burst that may have been missed (default 50ms)"),
@@ -43,11 +44,13 @@ project_options <- function() {
         "bandwidth (10GB: bytes per second)"
       )
     ),
-    option("replicates", "A-B",
-           "with --pattern: the draws of phases of these numbers; with --json a file for --merge"),
-    option("merge", help = "DIR... are the files of several --replicates: the answer of all of them"),
+    option(
+      "replicates", "A-B",
+      "with --pattern: simulate the draws of phases with these numbers; --json writes a file for --merge"
+    ),
+    option("merge", help = "in place of DIR...: the files of several --replicates, joined into one answer"),
     option("alpha", "P", "one-sided level (default 0.01); intervals have 1 - 2P"),
-    option("seed", "N", "of the draws of phases (default 1)"),
+    option("seed", "N", "seed of the draws of phases (default 1)"),
     option("json", help = "print JSON"),
     option("csv", help = "print the table as CSV"),
     option(
@@ -70,17 +73,18 @@ project_help <- function() {
       "       noiselab project [OPTIONS] --burst TIME --period TIME",
       "       noiselab project --merge FILE..."),
     c(
-      paste0("Says what noise that was measured on few nodes costs on many that synchronise: of a campaign ",
-             "(its agent or load; of"),
-      paste0("acceptance the detours, of a profile what held ranks up), of a trace, or of bursts that are ",
-             "only assumed. Each node is"),
-      "hit on its own (independent phases), or all at the same moment (common phase)."
+      paste0("Computes what noise that was measured on few nodes costs on many that synchronise. The noise ",
+             "is that of a campaign"),
+      paste0("(its agent or load; acceptance: the detours; a profile: what delayed its ranks), that of a ",
+             "trace, or bursts that you"),
+      paste0("assume. Bursts hit each node on its own (independent phases), or all nodes at the same moment ",
+             "(common phase).")
     ),
     project_options(),
     c(
-      paste0("Times take a unit: 100us, 1ms. Large simulations by an array of jobs: --replicates 1-10 ",
-             "--json --out part1, ... and"),
-      "then --merge part1 ...: as if one job had done it.",
+      paste0("Times take a unit: 100us, 1ms. An array of jobs can share a large simulation: --replicates ",
+             "1-10 --json --out part1,"),
+      "and so on, then --merge part1 ...: the answer is that of one job.",
       "",
       paste0("Exit status: 0 it worked, whatever was found (with --margin: the slowdown is below it, phases"),
       paste0("independent); 1 with --margin: it is above; 2 wrong usage, environment or a damaged file; 3 ",

@@ -41,7 +41,8 @@ analyze_options <- function() {
       option("lines", help = "acceptance: print lines `name: value unit`"),
       option(
         "arm", "NAME",
-        paste0("periodic: the arm looked at, ", paste(periodic_arms, collapse = ", "), " (default off)")
+        paste0("periodic: the condition to analyse, ", paste(periodic_arms, collapse = ", "),
+               " (default off)")
       ),
       option("trim", "SHARE", "mpiperf: share of the starts to drop (default 0.25; 0: none)"),
       option(
@@ -195,8 +196,8 @@ analyze_words <- function() {
       operands = "TRACE|DIR...",
       run = analyze_equivalent,
       help = c(
-        "the setting of noiselab-gen that is like a recorded agent: level, period, pattern, and how good the",
-        "likeness is (a trace of noiselab record, or launches with the bursts of an agent)"
+        "the options of noiselab-gen that imitate a recorded agent: level, period, pattern, and how closely",
+        "they do (a trace of noiselab record, or launches with the bursts of an agent)"
       )
     ),
     list(
@@ -218,9 +219,9 @@ analyze_words <- function() {
       options = c("alpha", "margin"),
       run = analyze_boots,
       help = c(
-        paste0("what was booted with, NAME-BOOT each (noiselab run setting --between-boots NAME): two ",
-               "names, the boot is the unit;"),
-        "fewer boots than the exact test takes are told with their number"
+        paste0("boots of two names against each other (launches of noiselab run setting --between-boots ",
+               "NAME); the boot is"),
+        "the unit; if there are too few for the exact test, it prints how many it needs"
       )
     ),
     list(
@@ -243,9 +244,9 @@ analyze_words <- function() {
       tables = estimates_or_rows,
       run = analyze_replay,
       help = c(
-        paste0("an agent and its replay by the generator side by side: the same slowdown? (--margin: that ",
-               "much apart is still"),
-        "the same; then status 0: the same, 1: not, 3: cannot tell)"
+        paste0("an agent and its replay by the generator side by side: is the slowdown the same? (--margin: ",
+               "slowdowns that"),
+        "differ by less count as the same; then status 0: the same, 1: not, 3: cannot tell)"
       )
     ),
     list(
@@ -254,8 +255,8 @@ analyze_words <- function() {
       options = "alpha",
       tables = c("causes", "changes"),
       run = analyze_counters,
-      help = paste0("why it got slower: clock, cycles per instruction and cache traffic by arm (launches ",
-                    "with likwid*.csv)")
+      help = paste0("why the operation became slower: clock, cycles per instruction and cache traffic by ",
+                    "arm (launches with likwid*.csv)")
     ),
     list(
       name = "nodes",
@@ -275,8 +276,8 @@ analyze_words <- function() {
       tables = "periods",
       run = analyze_periodic,
       help = c(
-        "periodic noise: periods, duty, cost and phase of what comes back (launches with raw starts: down",
-        "to ticks)"
+        "periods, duty, cost and phase of periodic noise (in launches with raw starts down to those of the",
+        "kernel's tick)"
       )
     ),
     list(
@@ -291,7 +292,7 @@ analyze_words <- function() {
       help = c(
         paste0("is this cluster quiet and correct, and which node is not (launches of noiselab-accept); ",
                "status 0: pass, 1: fail,"),
-        paste0("3: inconclusive. --margin: so much worse may a node be. Several DIR: what changed from ",
+        paste0("3: inconclusive. --margin: by how much a node may be worse. Several DIR: what changed from ",
                "night to night (tables"),
         paste0(paste(trend_tables, collapse = ", "), ")")
       )
@@ -313,8 +314,8 @@ analyze_words <- function() {
       tables = agent_csv_tables,
       run = analyze_agent,
       margin = agent_margin,
-      help = c("what an agent used, took from the ranks, and when; do its account and the ranks' agree;",
-               "who took the CPU")
+      help = c("the CPU time that an agent used and took from the ranks, and when; whether its account",
+               "agrees with that of the ranks; who took the CPU")
     )
   ), unname(own_words()))
 }
@@ -608,7 +609,7 @@ analyze_profile <- function(operands, values, form) {
     abort_data("--table ", values$table, if (identical(values$table, "counters")) {
       ": no rank has counts of the kernel"
     } else {
-      ": no synchronising call was looked at on all its ranks"
+      ": no synchronising call was sampled on all its ranks"
     })
   }
   view <- profile_view(report, operands)

@@ -499,7 +499,7 @@ busiest_scans <- function(scans) {
 noise_of_profile <- function(program) {
   calls <- program$calls
   held <- calls$noise_ns[calls$noise_ns > 0]
-  if (length(held) == 0) abort_data("no rank was held up in a call that was looked at")
+  if (length(held) == 0) abort_data("no rank was delayed in a sampled call")
   # What several ranks of a node lose before the same call they lose at once.
   window <- paste(calls$node, calls$group)
   seconds <- tapply(pmax(0, calls$left_ns - calls$since_ns), factor(window, unique(window)), max) / 1e9
@@ -520,7 +520,7 @@ noise_of_profile <- function(program) {
 program_steps <- function(dir) {
   profile <- read_profile(dir)
   calls <- whole_calls(profile$arrivals)
-  if (nrow(calls) == 0) abort_data("'", dir, "': no synchronising call was looked at on all its ranks")
+  if (nrow(calls) == 0) abort_data("'", dir, "': no synchronising call was sampled on all its ranks")
   program <- steps_of_calls(calls[calls$communicator == main_communicator(calls), ])
   c(program, list(sequence = steps_in_order(program$calls, profile$operations)))
 }

@@ -304,7 +304,7 @@ profile_calls <- function(main) {
 # trace reads them.
 arrival_trace_lines <- function(report, most = 1024) {
   m <- report$main
-  if (is.null(m)) abort_data("--write arrivals: no synchronising call was looked at on all its ranks")
+  if (is.null(m)) abort_data("--write arrivals: no synchronising call was sampled on all its ranks")
   m$delay <- round(m$arrived_ns + largest_by(-m$arrived_ns, m$group))
   kept <- utils::head(sort(unique(m$call)), most)
   m <- m[m$call %in% kept, ]

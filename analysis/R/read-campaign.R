@@ -116,7 +116,7 @@ read_campaign <- function(dirs, arms = "both") {
         read$notes,
         if (passed > 0) {
           sprintf(
-            "%d launch(es) of noiselab-accept are not looked at here: noiselab analyze acceptance reads them",
+            "%d launch(es) of noiselab-accept are not read here: noiselab analyze acceptance reads them",
             passed
           )
         },

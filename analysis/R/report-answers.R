@@ -158,7 +158,7 @@ seen_sentence <- function(analysis) {
     sprintf("%s %% on %s to %s %% on %s", plain(limits[[low]]), names(limits)[low], plain(limits[[high]]),
             names(limits)[high])
   sprintf(
-    "At every level tested, a slowdown of %s would have been found with power %g at one-sided alpha %s.",
+    "At every level tested, a slowdown of %s would have been detected with power %g at one-sided alpha %s.",
     what, analysis$power, join_words(vapply(sort(unique(rows$alpha)), format_nominal, ""))
   )
 }

@@ -150,7 +150,7 @@ operation_name <- function(rows, all) {
   )
 }
 
-# What each family is sensitive to with its effect, then what was missed with what would have been seen.
+# What each family is sensitive to with its effect, then what was missed with what would have been detected.
 channel_sentences <- function(rows, analysis) {
   if (nrow(rows) == 0) return(NULL)
   name <- if (has_level(rows$level_requested_percent[1])) {
@@ -219,7 +219,7 @@ sensitive_sentence <- function(rows, name, analysis, n_all) {
           if (length(unique(rows$level_percent)) > 1) " or less" else "", what)
 }
 
-# Never "nothing" without what would have been seen.
+# Never "nothing" without what would have been detected.
 missed_sentence <- function(rows, name, found, missed, analysis) {
   effect <- if (rows$channel[1] == "time") "a slowdown of" else "an effect of"
   would <- function(at) {

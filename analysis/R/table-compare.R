@@ -85,7 +85,7 @@ comparison_view <- function(comparison, operands) {
   new_view(
     c(agents_changed_sentences(comparison$agents), comparison_sentences(comparison, rows)),
     table,
-    "change: B against A, percent of times and points of shares; limit: the change that would have been seen",
+    "change: B against A, percent of times and points of shares; limit: the change that would be detected",
     c(
       sprintf("inconclusive: %s", unique(stats::na.omit(rows$reason[rows$family == "time"]))),
       comparison$busy,

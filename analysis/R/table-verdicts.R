@@ -351,7 +351,7 @@ summary_margin_part <- function(judged) {
 
 # A reason without the figures that differ from row to row.
 same_reason <- function(text) {
-  text <- sub("only an effect above [^ ]+ % could have been seen",
-              "only an effect above the limit could have been seen", text)
+  text <- sub("only an effect above [^ ]+ % would be detected",
+              "only an effect above the limit would be detected", text)
   gsub("(in|;) [0-9.e+-]+ % of (the pairs|them)", "\\1 some of \\2", text)
 }

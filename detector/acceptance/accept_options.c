@@ -130,7 +130,7 @@ static const struct nl_option rows[] = {
     {"progress", NULL, NL_PROGRESS_HELP, 2, AT(WORD, progress), .table = nl_progress_names},
     {"dry-run", NULL, "check the options, print the plan, and end", 2, AT(FLAG, dry_run)},
     {"json", NULL, "with --dry-run: print it as JSON", 2, AT(FLAG, is_json)},
-    {"planned-ranks", "N", "with --dry-run: the plan of so many ranks (default: of those that were started)",
+    {"planned-ranks", "N", "with --dry-run: plan for so many ranks (default: those that were started)",
      2, AT(INT, planned_ranks), 1, INT_MAX},
     {.help = "Information:", .group = 3},
     {"help", NULL, "this text", 3, .type = NL_HELP},

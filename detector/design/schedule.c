@@ -122,7 +122,7 @@ static const struct nd_design rows[] = {
      .round_steps = blocks_round_steps,
      .fill_round = blocks_fill_round},
     {.name = "quick",
-     .help = "an agent that is frozen: undisturbed stretches, and between them pairs of short and of ten "
+     .help = "an agent that is frozen: undisturbed segments, and between them pairs of short and of ten "
              "times longer halves",
      .is_paired = 1,
      .has_stretches = 1,

@@ -239,20 +239,19 @@ static const struct nl_option rows[] = {
     {"set", "N", "number of the set of launches, one for each arm, that this one belongs to; recorded", 1,
      KEPT(INT, set), 1, INT_MAX, .of = "arms"},
     {"external", "NAME",
-     "name of a treatment from outside, which the whole launch is under (on) or not (off); no generator is "
+     "name of an external treatment that applies to the whole launch (on) or not (off); no generator is "
      "started",
      1, KEPT(NAME, external), .most = KIND_BYTES,
      .wanted = "a plain name (letters, digits, . _ -; at most 32, not starting with a dot)", .of = "arms"},
     {"interval", "TIME", "the interval that this treatment was set to; recorded", 1,
      AT(DURATION, agent.interval_ns), .of = "arms"},
     {"seconds", "TIME",
-     "total measuring time of all operations and levels (default 60s); on a busy machine rounds are left out "
-     "to keep to "
-     "it",
+     "total measuring time of all operations and levels (default 60s); on a busy machine it measures fewer "
+     "rounds",
      1, AT(SECONDS, measure_ns)},
     {"half-period", "TIME", "lockin: length of a half (default 10ms); quick: of a short one (default 25ms)",
      1, AT(DURATION, given.half_ns)},
-    {"block", "TIME", "blocks: length of a block (default 1s); quick: of an undisturbed stretch (default 1s)",
+    {"block", "TIME", "blocks: length of a block (default 1s); quick: of an undisturbed segment (default 1s)",
      1, AT(DURATION, given.block_ns)},
     {"count", "N", "blocks, single: operations in each block or loop, instead of the number the pilot finds",
      1, KEPT(WHOLE, count), 1, 1e15, .wanted = "a positive whole number", .tags = NEEDS_OPERATIONS},
@@ -273,13 +272,13 @@ static const struct nl_option rows[] = {
      "includes a hypervisor's steal (default auto: the run queue, if all nodes report it)",
      1, KEPT(WORD, preempted_by), .table = nl_preempted_names},
     {"datatype", "NAME",
-     "of the operations' elements (see --list datatypes; default byte, for reductions double)", 1,
+     "type of the operations' elements (see --list datatypes; default byte, for reductions double)", 1,
      AT(ROW, op.datatype), .table = nd_datatypes, .wanted = "a data type (see --list datatypes)",
      .tags = NEEDS_OPERATIONS},
     {"reduce", "NAME", "reduction of the operations that reduce (see --list reductions; default sum)", 1,
      AT(ROW, op.reduction), .table = nd_reductions, .wanted = "a reduction (see --list reductions)",
      .tags = NEEDS_OPERATIONS},
-    {"root", "RANK|rotate", "of rooted operations; rotate: the next operation has the next root (default 0)",
+    {"root", "RANK|rotate", "root of rooted operations; rotate: each operation has the next rank (default 0)",
      1, .set = set_root, .tags = NEEDS_OPERATIONS},
     {"buffer", NULL, "cache state of the buffers: warm, other buffers every time, flushed (default reuse)", 1,
      AT(WORD, op.buffer.use), .table = nd_buffer_use_names, .tags = NEEDS_OPERATIONS},
@@ -307,7 +306,7 @@ static const struct nl_option rows[] = {
     {"slot", "TIME",
      "window: distance of starts, round: from broadcast to deadline (default: found, and kept for all arms)",
      6, AT(DURATION, start.slot_ns), .of = "starts", .tags = NEEDS_STARTS},
-    {"gamma", "FACTOR", "how much a slot grows that was too short, 1.01 to 2 (default 1.1)", 6,
+    {"gamma", "FACTOR", "factor by which a slot grows if it was too short, 1.01 to 2 (default 1.1)", 6,
      AT(NUMBER, start.gamma), 1.01, 2, .of = "starts", .tags = NEEDS_STARTS},
     {"eps", "PERCENT", "share of late starts in a stage above which it grows (default 25; round: at most 1)",
      6, AT(SHARE, start.eps), 0.1, 100, .of = "starts", .tags = NEEDS_STARTS},
@@ -316,10 +315,11 @@ static const struct nl_option rows[] = {
     {"stage-0", "N", "operations of the stage that estimates the first slot (default 4)", 6,
      AT(INT, start.n_first_starts), 1, ND_BATCH, .of = "starts", .tags = NEEDS_STARTS},
     {"late-bound", "TIME",
-     "a start is late when a rank began by more after its time (default: 5 residuals of the clocks, at least "
-     "1us)",
+     "a start is late if a rank begins more than this after its time (default: 5 residuals of the clocks, at "
+     "least 1us)",
      6, AT(DURATION, start.late_bound_ns), .of = "starts", .tags = NEEDS_STARTS},
-    {"fake-clock", "SPEC", "for tests: OFFSET[,DRIFTppm[,JUMP@AFTER]], times the rank", 6,
+    {"fake-clock", "SPEC",
+     "for tests: error of each rank's clock, OFFSET[,DRIFTppm[,JUMP@AFTER]] times the rank", 6,
      AT(TEXT, start.fake_clock), .of = "starts", .wanted = "an error of a clock (try 1s,50ppm)",
      .tags = NEEDS_STARTS},
     {"work", "TIME", "equal work on all ranks between start and operation: shows natural imbalance", 6,
@@ -690,7 +690,7 @@ static int hold_agent_periods(struct nd_options *o) {
 static int check_stretch(const struct nd_options *o) {
     if (!o->design->has_stretches || o->stretch_ns >= 2 * nd_options_long_ns(o)) return 0;
     return nl_error(
-        "--block: an undisturbed stretch must last 20 times as long as a half at least (--half-period)");
+        "--block: an undisturbed segment must last 20 times as long as a half at least (--half-period)");
 }
 
 /* When nobody says: the half, or 10 ms; beside an agent the nearest that fits a whole number of times into

@@ -37,7 +37,7 @@ network; a self-check; then the verdict, by check and by node.
 What is checked:
   --list checks     the checks, their units and what they measure
   --checks LIST     some of them (default: all but those on request)
-  --quick           36 s of measuring in all, few message sizes (default; with --reference so long that a
+  --quick           36 s of measuring in total, few message sizes (default; with --reference so long that a
                     healthy node passes with probability 0.95, by noiselab plan acceptance, 10 minutes at
                     most)
   --full            ten minutes

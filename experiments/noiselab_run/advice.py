@@ -100,7 +100,7 @@ class Rules:
                 advised.setdefault(int(row['ranks']), []).append('%s=%s:%s'
                                                                  % (row['operation'], row['algorithm'],
                                                                     row['bytes']))
-        note('two short launches try what is advised')
+        note('two short launches try the advice')
         tried = ''
         for n_ranks in sorted(advised):
             for how, changes in (('without', self._without()), ('with', self._with())):
@@ -122,7 +122,7 @@ class Rules:
         if not schedule.value('verify') or not self.experiment.launcher.kind:
             return
         if self.advise() is None:
-            note('nothing is advised by a rule, and so nothing is verified')
+            note('no rule is advised, so nothing is verified')
             return
         note('%s pairs of runs of the program, without the rules and with them' % schedule.value('verify'))
         for number, how in shuffled(self.experiment.seed, int(schedule.value('verify')), ['off', 'on']):

@@ -189,7 +189,7 @@ Exit status 3: undecided for an operation and size.
         self.each_s = int(max(1, each_s - start_s - n_kept * ARM_START_S))
         self.campaign.start_s = int(start_s + n_kept * ARM_START_S)
         if n < len(cases):
-            note('%d s hold %d of %d cases, the first ones: more of them by more time (--seconds)'
+            note('%d s are enough for the first %d of %d cases; more time (--seconds) compares more of them'
                  % (seconds, n, len(cases)))
         self.compared = ','.join(cases[:n])
 
@@ -225,7 +225,7 @@ Exit status 3: undecided for an operation and size.
         if n_now >= schedule.n_planned or str(n_now) not in ['1'] + stages.split(','):
             return False
         if not files.in_path('Rscript'):
-            note('R, which would say what is decided, is missing here: all goes on as planned')
+            note('R is missing here, so what is decided is not known: all launches run as planned')
             return False
         path, margin = self.scratch('next'), self.options['margin']
         files.remove_tree(path)
@@ -233,7 +233,7 @@ Exit status 3: undecided for an operation and size.
                    + (['--margin', margin] if margin else [])
                    + [campaign.folder])
         if said.status:
-            note('what is decided is not known, and all goes on as planned: ' + first_line(said.err))
+            note('the analysis failed, so all launches run as planned: ' + first_line(said.err))
         new = dict(re.findall('^([^ \n]+) ?(.*)$', files.read_or(path), re.MULTILINE))
         if not new:
             return False

@@ -76,7 +76,7 @@ class ForProgram(Experiment):
         # as late as its ranks; where they were not looked at, as in other campaigns
         reason = self._analyze_profile('arrivals', 'advice.arrivals')
         if reason:
-            note("late ranks as in other campaigns, not as late as the program's: " + reason)
+            note("ranks are late as in other campaigns, not as in the program: " + reason)
             return
         self.campaign.planned_files.append('advice.arrivals')
         options['arrival'] = 'trace:file=%s/advice.arrivals' % files.absolute(self.campaign.folder)

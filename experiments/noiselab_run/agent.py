@@ -31,12 +31,12 @@ Usage: noiselab run agent WAY [OPTIONS]
        noiselab run agent --treatment NAME [OPTIONS]
 
 Runs noiselab-detect while the agent on the compute nodes is switched on and off in random order. Then it
-reports the slowdown that the agent causes, its CPU use, and the smallest detectable slowdown. The synthetic
-load that is like it: noiselab analyze equivalent DIR.
+reports the slowdown that the agent causes, its CPU use, and the smallest detectable slowdown. A synthetic
+load that imitates it: noiselab analyze equivalent DIR.
 
 How the agent is switched (one of these ways):
   --agent-cmd 'CMD'       a command: started once, and frozen between; with --restart started and stopped for
-                          each stretch
+                          each segment
   --agent-pid PID         a process with all it started: frozen and thawed, and left as it was found
   --agent-cgroup PATH     the same for a cgroup
   --agent-unit NAME       the same for a unit of systemd (NAME.service)
@@ -49,7 +49,7 @@ How the agent is switched (one of these ways):
   --shell                 run commands with sh -c; without it they are split into words, and nothing is
                           expanded
   --agent-cpu LIST        CPUs of a started command; --noise-nodes all|first|LIST: nodes it runs on
-  --agent-period TIME     the agent's sampling period; each stretch holds whole periods (default: the agent is
+  --agent-period TIME     the agent's sampling period; each segment holds whole periods (default: the agent is
                           recorded before the launches, for at most 80 s (quick: a tenth of --seconds), and
                           its period measured)
   --agent-settle TIME     time left out after each switch; --agent-name, --agent-timeout, --who: see
@@ -58,8 +58,8 @@ How the agent is switched (one of these ways):
 Two versions of an agent, in the same launches:
   --against 'CMD'         with --agent-cmd 'NEW': another command (the version before); off, old and new come
                           in random order, and the answer is what the new one costs more: by bursts, by other
-                          effects, in all. With --margin status 0: not more than that, 1: more, 3: undecided.
-                          --against-name: as --agent-name
+                          effects, in total. With --margin status 0: not more than that, 1: more, 3:
+                          undecided. --against-name: as --agent-name
   --markdown FILE         also write the answer as a summary for a pull request; --junit FILE: as a test
                           report (XML)
 
@@ -79,7 +79,7 @@ What is compared:
   --compare-replay[=TIME] record the agent first, so long (default 10 periods, at least 10 s), and replay the
                           recording as a third arm of the same launches: is the slowdown the same?
 
-  --design NAME           quick (default where it can be frozen: undisturbed stretches, and pairs of 25 and
+  --design NAME           quick (default where it can be frozen: undisturbed segments, and pairs of 25 and
                           250 ms), blocks (default where it is started anew: --restart, --agent-on) or lockin
                           (halves of whole periods; default with --levels or --compare-replay)
   --seconds TIME          time of all launches together (of each interval; default 60 s, longer where seven

@@ -145,7 +145,7 @@ class Recorder:
             switched.period_ns = time_above_0('--scrape-period', options['scrape_period'].split(':')[0])
             switched.period_source = 'scrape'
         elif switched.way == '--agent-on':
-            note('the period of what --agent-on switches is not known (--agent-period): stretches may not '
+            note('the period of what --agent-on switches is not known (--agent-period): segments may not '
                  'hold whole periods')
         else:
             self._measure_period()
@@ -214,7 +214,7 @@ class Recorder:
                  % (say_ns(switched.period_ns), say_ns(error_ns), n_seconds))
         else:
             switched.period_source = 'none found in %d s' % n_seconds
-            note('no period was found in %d s: stretches have the default length; give --agent-period if it '
+            note('no period was found in %d s: segments have the default length; give --agent-period if it '
                  'has one' % n_seconds)
 
     # ---- its bursts

@@ -191,7 +191,7 @@ class Experiment:
         n_launches = whole('--launches', self.options['launches'])
         countable(self.options['seed'])
         if n_launches < 3:
-            note('--launches %d: too few for an answer, which takes 3' % n_launches)
+            note('--launches %d: too few for an answer, which needs 3' % n_launches)
         return n_launches
 
     def seed_from_clock(self) -> None:
@@ -301,7 +301,7 @@ class Experiment:
                   (answer_took_s - forecast.answer_s, 'the answer took %s longer')]
         least_s = 0.1 * (took_s - forecast.total_s)
         why = '; '.join(text % say_seconds(seconds) for seconds, text in causes if seconds >= least_s)
-        note('this took %s, and the plan said %s: %s'
+        note('the campaign took %s, its plan was %s: %s'
              % (say_seconds(took_s), say_seconds(forecast.total_s),
                 why or 'it waited before the first launch'))
 
@@ -359,7 +359,7 @@ class Experiment:
                 note('noiselab analyze %s ended with status %d; the other analyses are valid'
                      % (word, status))
         if asked in ('agent', 'intervals'):
-            note('the load that is like it: noiselab analyze equivalent %s' % quoted([campaign.folder]))
+            note('a load that imitates the agent: noiselab analyze equivalent %s' % quoted([campaign.folder]))
         self.report()
         self.refuse_incomplete()
         return verdict

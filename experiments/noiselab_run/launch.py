@@ -503,7 +503,7 @@ class Followed:
         stop."""
         if status == 0 and not signals.interrupted:
             if self.child.poll() is None:
-                note('measured; the program goes on to its end')
+                note('measuring has ended; the program runs on to its end')
             while not signals.interrupted:
                 try:
                     self.child.wait(1)

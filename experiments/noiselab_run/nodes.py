@@ -226,7 +226,7 @@ class Nodes:
         note("--node-sets: left out, as worse in '%s': %s"
              % (campaign, ','.join(left_out) or 'no node of ' + self.whose()))
         if unjudged:
-            note('--node-sets: not judged there, and taken: ' + ','.join(unjudged))
+            note('--node-sets: these nodes were not judged there, and are used: ' + ','.join(unjudged))
         self.sets = [','.join(kept)]
 
     def require_known(self, name: str, nodes: str) -> None:

@@ -48,7 +48,7 @@ changed, and is restored at the end, whatever is killed. noiselab doctor setting
   --settle TIME           left out after each switch (default: what the table of noiselab doctor settings says
                           of it, at least 5 ms); the answer says where blocks still show the setting before
                           them
-  --block TIME            one stretch with one value (default 100 ms, or as long as --settle)
+  --block TIME            length of a segment with one value (default 100 ms, or as long as --settle)
   --seconds TIME          of all launches together, with what is left out (default 60 s, or 24 sets of all
                           values)
   --launches N            launches (default 1: the result is about this launch; from five on about launches

@@ -55,7 +55,7 @@ react to the level (stage 1 of the published method), the half-period that suits
                     below 2 %)
   --seed N          seed of the order of launches, and of the first launch (default: from the clock)
 
-Everything else goes to noiselab-detect as it is (noiselab detect --help). The total time is said before it
+Everything else goes to noiselab-detect as it is (noiselab detect --help). It prints the total time before it
 starts. Exit status 3: no configuration is shown to be repeatable and to react.
 '''
 

@@ -34,7 +34,7 @@ static int64_t work(void *state) {
 
 const struct ng_kind ng_kind_sum = {
     .name = "sum",
-    .help = "adds up an array, a stretch at a time: CPU time, cache and memory",
+    .help = "adds up an array, part by part: CPU time, cache and memory",
     .unit = "bytes",
     .period_ns = 10000000,
     .array_bytes = DEFAULT_BYTES,

@@ -62,11 +62,12 @@ static const struct nl_option rows[] = {
     {"name", "PREFIX", "record tasks whose name begins like this, now or later, and their children", 1,
      AT(TEXT, name), .most = 15, .wanted = "the beginning of a task's name, of at most 15 characters"},
     {"cpus", "LIST",
-     "record on these CPUs only; alone: whoever runs there, but for idle time and this program (default all)",
+     "record on these CPUs only (default all); without --pid, --cgroup and --name: all tasks that run there",
      1, .set = set_cpus},
-    {"except", "LIST", "--cpus alone: leave out these processes, and the children that they have or start", 1,
+    {"except", "LIST",
+     "with --cpus alone: leave out these processes, and the children that they have or start", 1,
      .of = "cpus", .set = set_except},
-    {"duration", "TIME", "how long; needed but for a command, which ends the recording when it ends", 2,
+    {"duration", "TIME", "length of the recording; required, except with a command, whose end ends it", 2,
      AT(DURATION, duration_ns)},
     {"source", "NAME", "auto (the best that is possible), cpu, thread or schedstat (default auto)", 2,
      .set = set_source},
@@ -109,8 +110,8 @@ int nr_options_parse(int argc, char **argv, struct nr_options *o) {
             "machine "
             "allows, as a trace that noiselab-gen --replay takes, and a summary: duty, period, "
             "losses, and the tasks that had the CPUs most."
-            "\vExit status: 0 recorded, 2 usage or environment error, 3 nothing of what was asked for ran.\n"
-            "SIGINT, SIGTERM and SIGHUP end the recording early, with what it has.\n\n"
+            "\vExit status: 0 recorded, 2 usage or environment error, 3 none of the given tasks ran.\n"
+            "SIGINT, SIGTERM and SIGHUP end the recording early; what it has recorded is kept.\n\n"
             "Example: noiselab-record --name collectd --duration 60s --out collectd.trace"};
     int first_word = argc;
     *o = (struct nr_options){.source = "auto"};

@@ -93,12 +93,10 @@ int nt_options_parse(int argc, char **argv, struct nt_options *o) {
         .n_rows = sizeof rows / sizeof rows[0],
         .target = o,
         .doc = "Shows who disturbs the ranks now: for each CPU the share that it loses to others, and "
-               "interruptions; for each task "
-               "its process, unit and user, how often and how long it runs, and in which rhythm; what all "
-               "that costs a program on "
-               "many nodes; and what this program takes itself. Without --pid or --command, on each CPU the "
-               "task that has more than "
-               "half of it is taken for the program."
+               "interruptions; for each task its process, unit and user, how often and how long it runs, "
+               "and its period; what all of that costs a program on many nodes; and the CPU time that "
+               "noiselab-top uses. Without --pid or --command, a task that uses more than half of a CPU "
+               "counts as the program."
                "\vKeys: q quit, s sort, c CPUs, p pause, arrows and e one task's last bursts, h help.\n"
                "Exit status: 0 shown, 2 usage or environment error.\n\n"
                "Example: noiselab-top --once"};

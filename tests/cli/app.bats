@@ -41,7 +41,7 @@ launch_json() { echo c/*/launch.json; }
     end_when is_complete
     app 0 sensitivity --app --levels 0,30 --seconds 2 --no-report --out c -- $(looped)
     jq -e '.ended == "complete" and (.follows.beat | startswith("allreduce")) and .rows > 4' "$(launch_json)"
-    [[ $stderr = *"measured; the program goes on to its end"* ]]
+    [[ $stderr = *"measuring has ended; the program runs on to its end"* ]]
     [ -e end ]
     [[ $stderr != *"the program ended with status"* ]]
     [[ $output = *loop_probe*"30 %"* ]]

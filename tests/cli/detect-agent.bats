@@ -150,13 +150,13 @@ END
     judge awk '{ exit !($3 < 2 * $4) }' "$BATS_TEST_TMPDIR/sums"
 }
 
-@test "an agent that can be frozen has undisturbed stretches, and quick pairs of two lengths between them" {
+@test "an agent that can be frozen has undisturbed segments, and quick pairs of two lengths between them" {
     refused "--design: quick is for an agent that is frozen" --design quick
     refused "--design: quick is for an agent that is frozen" --design quick \
         --agent '--agent-on x --agent-off y'
     refused "--design: quick and --levels cannot be combined" --design quick --agent '--agent-cmd x' \
         --levels 1
-    refused "--block: an undisturbed stretch must last 20 times as long as a half" --design quick \
+    refused "--block: an undisturbed segment must last 20 times as long as a half" --design quick \
         --agent '--agent-cmd x' --block 100ms
     start_agent
     one=$OUT/one

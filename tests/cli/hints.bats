@@ -92,7 +92,7 @@ all_words_known() {
     all_hints_work said 1
 }
 
-@test "of an agent: what it costs many nodes, the load that is like it, its tables" {
+@test "of an agent: what it costs many nodes, a load that imitates it, its tables" {
     needs_cpus 2
     cd "$BATS_TEST_TMPDIR"
     ends '0|1|3' "$BIN/noiselab" run agent --agent-cmd "$(busy 4ms 20ms)" --agent-period 20ms --block 200ms \

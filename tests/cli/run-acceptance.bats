@@ -95,7 +95,7 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
         {host: "n4", verdict: "fail"}]}' >"$BATS_TEST_TMPDIR/verdict.json"
     acceptance --dry-run --node-sets "accepted:$BATS_TEST_TMPDIR"
     grep -qx "noiselab-run: --node-sets: left out, as worse in '$BATS_TEST_TMPDIR': n2" "$ERR"
-    grep -q 'not judged there, and taken: n3' "$ERR"
+    grep -q 'these nodes were not judged there, and are used: n3' "$ERR"
     [ ! -e "$OUT" ]
 }
 

@@ -184,7 +184,7 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     [ "$(grep -c 'the machine was busy' "$BATS_TEST_TMPDIR/stdout")" -le 1 ]
     [ "$(grep -c ' is like$' "$BATS_TEST_TMPDIR/stdout")" -eq 0 ]
     # the answer alone is the screen
-    grep -qFx "noiselab-run: the load that is like it: noiselab analyze equivalent $OUT" "$ERR"
+    grep -qFx "noiselab-run: a load that imitates the agent: noiselab analyze equivalent $OUT" "$ERR"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/stdout")" -le 24 ]
     [ "$(key agents)" = heavy,light ]
     [ "$(words_of --agent-name | sort | uniq -c | xargs)" = '2 heavy 2 light' ]

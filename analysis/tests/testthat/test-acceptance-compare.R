@@ -155,7 +155,7 @@ test_that("two nodes that are a class by their latencies are not passed, and cla
   expect_equal(result$nodes$verdict, rep(c("pass", "inconclusive"), c(4, 2)))
   expect_match(
     result$answer,
-    "latency, bandwidth cannot be decided. Classes of the network were found in the latencies only"
+    "latency, bandwidth are inconclusive. Classes of the network were found in the latencies only"
   )
   limits <- limits_of("latency.half_round_trip <= 1 ms", "bandwidth.one_way >= 1 MB/s")
   expect_equal(judge_acceptance(result$acceptance, limits)$verdict, "pass")

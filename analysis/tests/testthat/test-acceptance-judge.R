@@ -31,12 +31,12 @@ test_that(paste0("a check that was skipped is no obstacle unless it has a limit,
   unasked <- judge_acceptance(in_memory(), limits_of("topology.per_channel >= 1 GB/s"))
   expect_equal(unlist(row_of(unasked, "topology")[c("status", "verdict")], use.names = FALSE),
                c("not asked for", "inconclusive"))
-  expect_match(unasked$answer, "topology cannot be decided")
+  expect_match(unasked$answer, "no check failed; topology is inconclusive")
   open <- list(limited, unasked, without("failed"), without("planned"),
                judge_acceptance(in_memory(), limits_of("bandwidth.one_way 8KiB >= 1 GB/s")))
   expect_equal(unique(vapply(open, `[[`, "", "verdict")), "inconclusive")
   for (result in open[3:4]) {
-    expect_match(result$answer, "completeness cannot be decided")
+    expect_match(result$answer, "completeness is inconclusive")
   }
 })
 
@@ -408,7 +408,7 @@ test_that(paste0("a run that is too short for a margin does not look at it, says
   expect_false("lost" %in% got$judgements$metric[got$judgements$verdict == "inconclusive"])
   expect_match(
     paste(got$notes, collapse = "\n"),
-    paste0("not looked at, as a run of this length does not decide it for a healthy node either: ",
+    paste0("not judged, as a run of this length does not decide it for a healthy node either: ",
            ".*detour.alone.lost \\(margin .*; from .* on")
   )
   # what nothing of its noise was decided about is no pass
@@ -422,7 +422,7 @@ test_that(paste0("a run that is too short for a margin does not look at it, says
   expect_identical(short$verdict, "inconclusive")
   expect_match(
     short$notes,
-    paste0("not looked at, node against node, as a run of this length does not decide it for most of them: ",
+    paste0("not judged, node against node, as a run of this length does not decide it for most of them: ",
            ".*detour.alone.lost \\([0-9.]+ times as long would\\)"),
     all = FALSE
   )

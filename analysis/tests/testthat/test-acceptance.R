@@ -112,7 +112,7 @@ test_that("a self-check that names another node leaves nothing but inconclusive"
   }
   expect_match(result$answer, "may have missed a bad node; its self-check failed: ")
   expect_match(paste(read_campaign(dir)$notes, collapse = " "),
-               "3 launch\\(es\\) of noiselab-accept are not looked at here")
+               "3 launch\\(es\\) of noiselab-accept are not read here")
 })
 
 test_that(paste0("the front ends write table, JSON, lines, JUnit, node files and report, and end with the ",

@@ -131,9 +131,9 @@ test_that("a reason stands once, with the rows that it concerns", {
   expect_equal(with_rows(rows, c("few", "few", "few", NA, "few", NA), "inconclusive"),
                "inconclusive: time; base at 1 %: few")
   expect_equal(with_rows(rows, rep("few", 6), "inconclusive"), "inconclusive: all: few")
-  limits <- sprintf("only an effect above %d %% could have been seen: measure for longer", 51:56)
+  limits <- sprintf("only an effect above %d %% would be detected: measure for longer", 51:56)
   expect_equal(with_rows(rows, limits, "inconclusive"),
-               "inconclusive: all: only an effect above the limit could have been seen: measure for longer")
+               "inconclusive: all: only an effect above the limit would be detected: measure for longer")
   expect_equal(with_rows(rows, rep(NA_character_, 6), "inconclusive"), character())
 })
 

@@ -85,7 +85,7 @@ test_that("nothing periodic has no numbers but limits", {
   expect_true(all(is.na(got[numbers_of_rows])))
   expect_true(all(got$limit_percent > 0))
   expect_match(got$reason[1], "not detected at 0.01; a cost of")
-  expect_match(got$reason[2], "would have been found")
+  expect_match(got$reason[2], "would have been detected")
   expect_lte(max(nchar(all_lines(periodic_view(got, 0.01, "dir"), periodic_parts(got), NULL))), 98)
 })
 

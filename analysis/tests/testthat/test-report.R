@@ -160,7 +160,8 @@ test_that("an answer of nothing detected has its limit, and the level it could h
   of <- analysis$verdicts$detection_limit[analysis$verdicts$level_requested_percent > 0]
   expect_match(
     seen_sentence(analysis),
-    sprintf("a slowdown of %s %% on barrier would have been found with power 0.95", format_effect(of, FALSE)),
+    sprintf("a slowdown of %s %% on barrier would have been detected with power 0.95",
+            format_effect(of, FALSE)),
     fixed = TRUE
   )
 })
