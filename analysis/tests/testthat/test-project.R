@@ -402,7 +402,7 @@ test_that("a program that was profiled has its steps and what held its ranks up"
   expect_equal(noise$rate_hz, 2 / 12e-3)
   expect_equal(noise$costs_s, c(1e-4, 3e-4))
   calls$noise_ns <- 0
-  expect_error(noise_of_profile(list(calls = calls)), "no rank was held up", class = "nl_error_data")
+  expect_error(noise_of_profile(list(calls = calls)), "no rank was delayed", class = "nl_error_data")
 })
 
 loggp <- function(name, ...) {
