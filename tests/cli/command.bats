@@ -267,7 +267,7 @@ completes() {
         program=${program##*/}
         [ "$program" != noiselab-run ] || continue
         completed "$program" -- | sort >"$BATS_TEST_TMPDIR/offered"
-        for option in $("$BIN/$program" --help | grep -oE '^ +(-h, )?--[a-z][a-z0-9-]*' |
+        for option in $("$BIN/$program" --help | grep -oE '^ {1,8}(-h, )?--[a-z][a-z0-9-]*' |
             grep -oE -- '--[a-z0-9-]+' | sort -u); do
             grep -qxF -- "$option" "$BATS_TEST_TMPDIR/offered" || { echo "$program $option"; false; }
         done
