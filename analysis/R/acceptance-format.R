@@ -119,11 +119,13 @@ causes_table <- function(result, most = Inf) {
   do.call(new_table, Filter(Negate(is.null), columns))
 }
 
-# By its estimate, of which an absurd one is told by its interval.
-cause_slowdowns <- function(rows) {
+cause_slowdowns <- function(rows) do.call(short_slowdowns, cause_ends(rows))
+
+# By its estimate, of which an absurd one is told by its interval: `value`, `low`, `high`.
+cause_ends <- function(rows) {
   value <- rows$at_scale_percent
   plain <- !is.na(value) & value < absurd_percent
-  short_slowdowns(value, ifelse(plain, value, rows$at_scale_low), ifelse(plain, value, rows$at_scale_high))
+  list(value, ifelse(plain, value, rows$at_scale_low), ifelse(plain, value, rows$at_scale_high))
 }
 
 causes_legend <- function(result) {

@@ -80,8 +80,8 @@ who_sentence <- function(result) {
   if (NROW(top) == 0 || is.na(top$at_scale_percent)) {
     return(result$noise[1] %||% "Who ran beside the ranks was not recorded.")
   }
-  sprintf("%s on %s costs most: with it alone, %s %s.", upper_first(cause_words(top)), top$host,
-          at_scale_words(result$at_scale), slower_words(top$at_scale_percent))
+  sprintf("Most would be due to %s on %s: with it alone, %s %s.", cause_words(top), top$host,
+          at_scale_words(result$at_scale), do.call(slower_words, cause_ends(top)))
 }
 
 failed_sentence <- function(result) {

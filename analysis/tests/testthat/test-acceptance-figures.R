@@ -382,6 +382,13 @@ test_that("a cost without an upper end is said by its lower one, the same in sen
   causes <- data.frame(at_scale_percent = c(8012, 3.2, 8012, NA, Inf),
                        at_scale_low = c(546, 1.1, 7000, NA, Inf), at_scale_high = c(NA, NA, 9000, NA, NA))
   expect_identical(cause_slowdowns(causes), c(">= 546 %", "3.20 %", "over 1000 %", "-", "unbounded"))
+  # and in the report, where a task keeps the letters of its name
+  causes[c("host", "task", "pid", "processes")] <- list("n1", "backup", 7, 1)
+  most <- function(i) who_sentence(list(causes = causes[i, ], at_scale = asked))
+  program <- "with it alone, a program on 1,000 such nodes that synchronise every 1 ms"
+  expect_identical(most(1), paste0("Most would be due to backup (PID 7) on n1: ", program,
+                                   " would be at least 546 % slower."))
+  expect_match(most(3), paste(program, "would take more than ten times as long."), fixed = TRUE)
 })
 
 test_that("a record that sees no bursts, and none at all, pass nothing", {
