@@ -44,7 +44,8 @@ counted() { awk "$header $1" out/*/ranks.csv; }
         if ($c["counted_cpus"] < 1 || $c["counted_cpus"] > '"${#cpus[@]}"') exit 1
         if ($c["rank_involuntary"] == "" || $c["major_faults"] > $c["faults"]) exit 1 } END { exit n != 2 }'
     # interrupts of a tick, or as few as a CPU without one has, and not those since the boot
-    counted '$c["irq_timer"] != "" && $c["irq_timer"] > 20000 * $c["counted_cpus"] * $c["counted_ns"] / 1e9 { exit 1 }'
+    counted '$c["irq_timer"] != "" &&
+        $c["irq_timer"] > 20000 * $c["counted_cpus"] * $c["counted_ns"] / 1e9 { exit 1 }'
     # a program that touches more memory has so many more page faults
     local -r less=$(counted '$c["rank"] == 0 { print $c["faults"] }')
     profile 0 "$PROBE" 2000 100 --touch 4096

@@ -82,11 +82,6 @@ void nf_comm_free(MPI_Comm comm);
 /* Makes the process's rows ready for a file that is all zero but for who it is. */
 void nf_count_open(void);
 
-/* Counters of the kernel: the first reading, and what came since; nothing without a first one, and no second
- * time. Each takes as long as it takes to read three files of /proc, some milliseconds on many CPUs. */
-void nf_counters_begin(void);
-void nf_counters_end(struct nf_counters *counters);
-
 /* Bytes of so many; 0 for none, and for no type. */
 int64_t nf_size(int count, MPI_Datatype type);
 int64_t nf_sum(const int *counts, int n, MPI_Datatype type);

@@ -1,5 +1,6 @@
 /* What the kernel counts for a rank and on its CPUs: read once at the begin and once at the end of the
  * profile. No file stays open in between: numbers of files are the program's. */
+#include "detector/profile/library/counters.h"
 #include "detector/profile/library/count.h"
 
 static struct {

@@ -7,6 +7,7 @@
 #include "detector/nodes/launcher.h"
 #include "detector/nodes/team.h"
 #include "detector/profile/library/count.h"
+#include "detector/profile/library/counters.h"
 #include "detector/sync/sync.h"
 
 struct nf_process nf_process;
