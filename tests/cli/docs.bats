@@ -31,6 +31,22 @@ first_campaign() { [ -e "$BATS_FILE_TMPDIR/first/schedule.tsv" ] || commands_of 
     [ -z "$output" ]
 }
 
+# bats test_tags=quick
+@test "lists in documents have the names that the programs list" {
+    local document name block words old=''
+    cd "$BATS_TEST_DIRNAME/../.."
+    for document in docs/guides/*.md docs/reference/*.md; do
+        for name in $(sed -n 's/^<!-- example: \(list-[a-z]*\).*/\1/p' "$document"); do
+            block=$(sed -n "/^<!-- example: $name[ -]/,/^\`\`\`\$/p" "$document" | sed '1,2d; $d')
+            words=$(head -n 1 <<<"$block")
+            # shellcheck disable=SC2086 # words of a command
+            diff <(sed 1d <<<"$block" | awk '{ print $1 }') <(${words#\$ } | awk '{ print $1 }') ||
+                old="$old make docs-examples ONLY=$name ($document);"
+        done
+    done
+    [ -z "$old" ] || { echo "other than the program's:$old" && false; }
+}
+
 @test "a command that fails, or says other things than the document shows, is found" {
     mkdir "$BATS_TEST_TMPDIR/docs"
     cp -r "$BATS_TEST_DIRNAME/../../docs/sample" "$BATS_TEST_DIRNAME"/../../docs/examples.* \
