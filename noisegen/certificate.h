@@ -1,7 +1,18 @@
-/* What a load delivered, for people and as JSON. */
+/* The certificate of the delivered load: JSON for machines, one line for people. Keys:
+ * docs/reference/formats.md. */
 #pragma once
 
 #include "noisegen/worker.h"
+
+struct ng_certificate {
+    const struct ng_options *options;
+    const struct ng_worker *workers;
+    int n_workers;     /* 0: not placed */
+    int64_t period_ns; /* 0: none yet */
+    int64_t elapsed_ns;
+    int n_levels;      /* NL_CONTROL_MAX_LEVELS under a detector; 0: alone */
+    const char *ended; /* "complete", "interrupted" or "failed: ..." */
+};
 
 /* Whether every load asked for was delivered within the tolerance: 1 yes, 0 no, -1 nothing was asked for. */
 int ng_certificate_ok(const struct ng_certificate *certificate);

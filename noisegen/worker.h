@@ -83,16 +83,3 @@ void ng_worker_explain(struct ng_worker *worker, const struct ng_source *source)
 
 /* Frees what the worker holds. */
 void ng_worker_clean_up(struct ng_worker *worker);
-
-/* The certificate of the delivered load: JSON for machines, one line for people. Keys:
- * docs/reference/formats.md. */
-
-struct ng_certificate {
-    const struct ng_options *options;
-    const struct ng_worker *workers;
-    int n_workers;     /* 0: not placed */
-    int64_t period_ns; /* 0: none yet */
-    int64_t elapsed_ns;
-    int n_levels;      /* NL_CONTROL_MAX_LEVELS under a detector; 0: alone */
-    const char *ended; /* "complete", "interrupted" or "failed: ..." */
-};

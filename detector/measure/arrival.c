@@ -1,5 +1,4 @@
 #include "detector/measure/arrival.h"
-#include "detector/measure/starts.h"
 #include "common/base/nl_rng.h"
 #include "common/base/nl_units.h"
 
