@@ -8,11 +8,12 @@ least_behalf_percent <- 0.005
 # Per launch, node and task that ran on the ranks' CPUs (`others.HOST.trace`): what it uses more of them
 # with the agent, percent of one CPU, with `low` and `high` (one-sided `alpha` each), `on_percent` (all that
 # it uses there while the agent is on), `more_bursts` (share of its bursts that are more than without the
-# agent), `group` (as in behalf_groups), `p_value`, `p_holm` over all rows. NULL: single bursts of others
-# are not on record. Which tasks are tested does not depend on the arms. Where the agent is frozen between
-# short halves, whether a task has more is tested by these pairs, too, whose order is random, each at half of
-# alpha: freezing shifts work and so changes its rate, but brings none. How much it is the undisturbed
-# stretches say, and the pairs only where stretches are too few.
+# agent), `group` (as in behalf_groups), `p_value`, `p_holm`: over the rows of its group, each at half of
+# alpha: threads of the kernel, which work for whoever asks, are few, and the others on a busy node hundreds.
+# NULL: single bursts of others are not on record. Which tasks are tested does not depend on the arms. Where
+# the agent is frozen between short halves, whether a task has more is tested by these pairs, too, whose
+# order is random, each at half of alpha: freezing shifts work and so changes its rate, but brings none. How
+# much it is the undisturbed stretches say, and the pairs only where stretches are too few.
 behalf_accounts <- function(campaign, alpha = 0.01) {
   rows <- bind_rows(lapply(agent_shifts(campaign), function(shift) {
     bursts <- others_in_halves(campaign, as.character(shift$launch), as.character(shift$host), shift$rows)
@@ -34,8 +35,13 @@ behalf_accounts <- function(campaign, alpha = 0.01) {
     }))
   }))
   if (NROW(rows) == 0) return(NULL)
-  rows$p_holm <- stats::p.adjust(rows$p_value, "holm")
+  rows$p_holm <- holm_by_group(rows$p_value, rows$group)
   rows
+}
+
+# Holm's correction within each group, each at its part of alpha.
+holm_by_group <- function(p, group) {
+  pmin(1, length(behalf_groups) * stats::ave(p, group, FUN = function(p) stats::p.adjust(p, "holm")))
 }
 
 # Bursts of other tasks on the ranks' CPUs, with the number of the half in `half`; NULL: not all are on

@@ -10,9 +10,13 @@
  *   bench_mechanism timers MICROSECONDS  a timer of this period wakes it, and it does nothing
  *   bench_mechanism writer FILE          writes 1 MiB to FILE and has the kernel's flushers bring it to the
  *                                        disk, each 50 ms
+ *   bench_mechanism fsync FILE           appends 4 KiB to FILE and waits until that is on the disk, 20 times
+ *                                        each 50 ms: threads of the kernel see to it
  * And what it does to a rank on this machine, percent:
  *   bench_mechanism shared CPU           how much longer memory takes here while `cache` runs on CPU, by the
- *                                        trial of ranks */
+ *                                        trial of ranks
+ *   bench_mechanism own CPU              the same while `core` runs there, where this process should be, too
+ */
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <sys/timerfd.h>
@@ -26,7 +30,14 @@
 #define MADV_COLD 20
 #endif
 
-enum { MOST = 64, THRASH_BYTES = 96 << 20, CORE_BYTES = 8 << 20, WRITE_BYTES = 1 << 20 };
+enum {
+    MOST = 64,
+    THRASH_BYTES = 96 << 20,
+    CORE_BYTES = 8 << 20,
+    WRITE_BYTES = 1 << 20,
+    APPEND_BYTES = 4096,
+    MOST_APPENDED = 4000
+};
 
 static const struct timespec pause_50us = {.tv_nsec = 50000}, pause_10ms = {.tv_nsec = 10000000},
                              pause_50ms = {.tv_nsec = 50000000};
@@ -116,8 +127,9 @@ static void thrash(size_t size, const struct timespec *pause) {
     }
 }
 
-/* The trial after 25 ms each, with `cache` on that CPU and without it, in turn. */
-static int shared(const char *cpu) {
+/* The trial after 25 ms each, with a process that writes on that CPU and without it, in turn. One in which
+ * this process lost its CPU does not count. */
+static int compare_memory(const char *cpu, size_t size, const struct timespec *pause) {
     enum { EACH = 200 };
     static double took_ns[2][EACH];
     struct nd_probe *probe = nd_probe_open();
@@ -128,7 +140,7 @@ static int shared(const char *cpu) {
         CPU_ZERO(&one);
         CPU_SET(atoi(cpu), &one);
         if (sched_setaffinity(0, sizeof one, &one)) fail("sched_setaffinity");
-        thrash(THRASH_BYTES, NULL);
+        thrash(size, pause);
     }
     int n[2] = {0};
     for (int i = 0; n[0] < EACH || n[1] < EACH; i++) {
@@ -187,6 +199,18 @@ static void writer(const char *path) {
     }
 }
 
+static void append(const char *path) {
+    static char text[APPEND_BYTES];
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (fd < 0) fail(path);
+    for (off_t n = 0;; n = (n + 1) % MOST_APPENDED) {
+        if (n == 0 && ftruncate(fd, 0)) fail("ftruncate");
+        if (pwrite(fd, text, sizeof text, n * APPEND_BYTES) < 0) fail("write");
+        if (fsync(fd)) fail("fsync");
+        if (n % 20 == 19) nanosleep(&pause_50ms, NULL);
+    }
+}
+
 int main(int argc, char **argv) {
     const char *word = argc > 1 ? argv[1] : "";
     if (strcmp(word, "calls") == 0 && argc > 2)
@@ -198,14 +222,18 @@ int main(int argc, char **argv) {
     else if (strcmp(word, "core") == 0 && argc == 2)
         thrash(CORE_BYTES, &pause_10ms);
     else if (strcmp(word, "shared") == 0 && argc == 3)
-        return shared(argv[2]);
+        return compare_memory(argv[2], THRASH_BYTES, NULL);
+    else if (strcmp(word, "own") == 0 && argc == 3)
+        return compare_memory(argv[2], CORE_BYTES, &pause_10ms);
     else if (strcmp(word, "smaps") == 0 && argc == 3)
         smaps(argv[2]);
     else if (strcmp(word, "timers") == 0 && argc == 3 && atoll(argv[2]) > 0)
         timers(argv[2]);
     else if (strcmp(word, "writer") == 0 && argc == 3)
         writer(argv[2]);
+    else if (strcmp(word, "fsync") == 0 && argc == 3)
+        append(argv[2]);
     fprintf(stderr, "usage: bench_mechanism calls CPU... | tlb NAME | cache | core | smaps NAME | timers "
-                    "MICROSECONDS | writer FILE | shared CPU\n");
+                    "MICROSECONDS | writer FILE | fsync FILE | shared CPU | own CPU\n");
     return 2;
 }

@@ -7,7 +7,8 @@
 #   tlb      tlb_shootdowns    it tells the kernel that the rank's memory is cold
 #   cache    memory_latency    it writes through 96 MiB without end; nothing, where that slows no memory here
 #                              (by bench_mechanism shared: a large shared cache, or one that a host divides)
-#   core     memory_latency    it writes through 8 MiB each 10 ms, on the rank's CPU
+#   core     memory_latency    it writes through 8 MiB each 10 ms, on the rank's CPU; nothing, where memory
+#                              takes no longer afterwards (by bench_mechanism own)
 #   smaps    memory_lock       it reads the rank's smaps without end
 #   timers   timer_interrupts  a timer wakes it each 50 us, on the rank's CPU
 #   writer   kernel_threads    it has the kernel's flushers write, two ranks; its disk's interrupts and what
@@ -38,7 +39,10 @@ choose() {
         agent="$aside cache" wanted=memory_latency
         awk "BEGIN { exit !($(taskset -c 0 "$program" shared "$last") < 8) }" && wanted=nothing
         ;;
-    core) agent="taskset -c 0 $program core" wanted=memory_latency ;;
+    core)
+        agent="taskset -c 0 $program core" wanted=memory_latency
+        awk "BEGIN { exit !($(taskset -c 0 "$program" own 0) < 8) }" && wanted=nothing
+        ;;
     smaps) agent="$aside smaps noiselab-detect" wanted=memory_lock ;;
     timers) agent="taskset -c 0 $program timers 50" wanted=timer_interrupts ;;
     writer)

@@ -127,3 +127,52 @@ takes() {
     takes
     nothing_left "bench_busy 50us 1s"
 }
+
+# kernel_threads: of each thread of the kernel its CPU time so far, ns
+kernel_threads() {
+    pgrep -P 2 | sed 's|.*|/proc/&/schedstat|' | xargs -r grep -sH . | sed 's/:/ /' || true
+}
+
+# kernel_uses: CPU time that threads of the kernel use in two seconds, us per second
+kernel_uses() {
+    kernel_threads >"$BATS_TEST_TMPDIR/before"
+    sleep 2
+    kernel_threads >"$BATS_TEST_TMPDIR/after"
+    awk 'NR == FNR { was[$1] = $2; next } $1 in was { n += $2 - was[$1] }
+        END { printf "%d\n", n / 2e3 }' "$BATS_TEST_TMPDIR/before" "$BATS_TEST_TMPDIR/after"
+}
+
+# behalf: of kernel threads that are shown to work for the agent, percent of one CPU together: each by itself,
+# or else all of them
+behalf() {
+    jq 'def shown: map(select(.group == "kernel" and .p_holm <= 0.01 and .percent > 0) | .percent) | add // 0;
+        (.behalf_tasks // [] | shown) as $each | if $each > 0 then $each else .behalf // [] | shown end' \
+        "$BATS_TEST_TMPDIR/account.json"
+}
+
+# about LEAST MOST: that is between the two
+about() {
+    behalf | awk -v least="$1" -v most="$2" '{ print "behalf", $1; exit !($1 >= least && $1 <= most) }'
+}
+
+@test "what threads of the kernel do for an agent that writes is on its behalf, and the headline says so" {
+    [ "$(id -u)" -eq 0 ] || skip 'needs root: whose bursts they are is not recorded without it'
+    [ "$(nproc)" -le 8 ] || skip 'needs a rank on each CPU: threads of the kernel go where there is none'
+    local off on more writes="${BIN%/bin}/bench/bench_mechanism fsync $BATS_TEST_TMPDIR/written"
+    off=$(kernel_uses)
+    $writes 3>&- &
+    started=$!
+    on=$(kernel_uses)
+    kill "$started"
+    more=$((on - off))
+    [ "$more" -ge 2000 ] ||
+        skip "the file system of $BATS_TEST_TMPDIR has no threads that write: $on us/s with it, $off without"
+    launch "$(nproc)" --op barrier --launch-id one --agent "--agent-cmd '$writes' --agent-name writes" \
+        --agent-period 50ms --half-period 250ms --agent-settle 50ms --seconds 15
+    account kind >/dev/null
+    # beside spinning ranks the agent itself writes less often than before
+    judge about "$(awk -v us="$more" 'BEGIN { print us / 1e4 / 5 }')" \
+        "$(awk -v us="$more" 'BEGIN { print us / 1e4 * 2 }')"
+    jq -e '[.sentences[] | select(test("^On behalf of writes,? .* more (from|on) the"))] | length == 1' \
+        "$BATS_TEST_TMPDIR/account.json"
+}

@@ -447,6 +447,15 @@ test_that(paste0("of what a task does anyway as much is left out: bursts, where 
   expect_equal(on_behalf(bursts, 1.2, 1), bursts)
 })
 
+test_that("threads of the kernel and other tasks are corrected apart, each at half of alpha", {
+  # two of the kernel: 0.001 times 2, times 2 groups; three others: 0.001 times 3, times 2
+  expect_equal(holm_by_group(c(0.001, 0.04, 0.001, 0.02, 0.9), c("kernel", "kernel", rep("others", 3))),
+               c(0.004, 0.08, 0.006, 0.08, 1))
+  # however many others there are, one of the kernel stays what it is
+  expect_equal(holm_by_group(c(0.001, rep(0.5, 200)), c("kernel", rep("others", 200)))[1], 0.002)
+  expect_equal(holm_by_group(numeric(), character()), numeric())
+})
+
 test_that(paste0("what the kernel's workers do on behalf of an agent is seen between short halves, too, and ",
                  "its size by undisturbed stretches where these are enough"), {
   expect_equal(pool_of_task(c("kworker/u8:12", "kworker/1:0H", "kworker/0:3", "ksoftirqd/1", "cron:1")),
