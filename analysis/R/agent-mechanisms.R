@@ -85,7 +85,7 @@ mechanism_changes <- function(campaign, alpha = 0.01, swapped = FALSE) {
     if (nrow(rows) == 0) return(NULL)
     rows$p_holm <- stats::p.adjust(rows$p_value, "holm")
     rows <- cbind(kind = pairs$kind[1], level_requested_percent = pairs$level[1], rows)
-    rows$named <- are_named(rows, alpha, used[[as.character(pairs$kind[1])]] %||% NA_real_)
+    rows$named <- are_named(rows, alpha, used[[as.character(pairs$kind[1])]] %||% load_use(pairs$level[1]))
     rows
   }))
 }
@@ -186,6 +186,29 @@ bursts_use <- function(campaign) {
   lapply(split(on, as.character(accounts[["kind"]][on])), function(at) {
     1e6 * sum(accounts[["agent_on_ranks_ns"]][at]) / sum(accounts[["wall_ns"]][at])
   })
+}
+
+# The same of a load: its level; NA: it has none.
+load_use <- function(level) if (is.finite(level)) 1e4 * level else NA_real_
+
+# mechanism_changes() of a campaign of loads: with `label`, "spin at 10 %". NULL: it has other treatments, or
+# nothing was counted.
+load_mechanisms <- function(campaign, alpha = 0.01) {
+  if (has_agent(campaign)) return(NULL)
+  rows <- mechanism_changes(campaign, alpha)
+  if (NROW(rows) == 0 || !all(is.finite(rows$level_requested_percent))) return(NULL)
+  cbind(label = sprintf("%s at %s %%", printable(as.character(rows$kind)),
+                        format_level(rows$level_requested_percent)), rows)
+}
+
+# A table of each load.
+load_mechanism_parts <- function(rows, campaign, alpha = 0.01) {
+  if (NROW(rows) == 0) return(NULL)
+  unname(lapply(split(rows, in_order(rows$label)), function(mine) {
+    new_part(sprintf("what changed besides with %s (on minus off, %g %% CI; a node's ranks' CPUs together)",
+                     mine$label[1], 100 * (1 - 2 * alpha)),
+             mechanism_columns(mine), remarks = uncounted_notes(campaign))
+  }))
 }
 
 # CPU time of a wake-up that does nothing, us, on the slowest node of the slowest launch; 0: no launch says.

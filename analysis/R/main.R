@@ -418,6 +418,7 @@ analyze_dirs <- function(dirs, values, form) {
   analysis <- analyze_campaign(campaign, alpha = o$alpha, power = o$power, channels = wanted,
                                margin = o$margin, mixed = isTRUE(values$mixed))
   if (has_agent(campaign) && !has_versions(campaign)) analysis <- with_agent_answers(analysis)
+  analysis$mechanisms <- load_mechanisms(campaign, o$alpha)
   internal <- grepl("^raw_|^refused$", names(analysis$verdicts))
   answered(
     form,
@@ -425,7 +426,8 @@ analyze_dirs <- function(dirs, values, form) {
     c(o[c("alpha", "power")], list(launches = texts(names(campaign$launches))),
       margin_head(o$margin, analysis$margin_answer), list(looks = analysis$looks)),
     c(list(estimates = campaign_estimates(analysis), verdicts = analysis$verdicts[!internal]),
-      pick(analysis, c("thresholds", "amplification"))),
+      pick(analysis, c("thresholds", "amplification")),
+      if (form == "json") list(mechanisms = analysis$mechanisms)),
     analysis$notes,
     format_verdicts(analysis),
     answer_view(analysis, all_command(dirs)) %||% format_verdicts(analysis),
@@ -451,7 +453,7 @@ keep_levels <- function(campaign, levels) {
   # Off rows whose pair has levels that are not wanted only go with them.
   key <- combine_keys(cell_key(rows), rows[["pair"]])
   campaign$rows <- rows[near | off & (key %in% key[near] | !key %in% key[!off]), ]
-  for (table in c("ranks", "nodes")) {
+  for (table in c("ranks", "nodes", "counters")) {
     level <- campaign[[table]][["level_requested_percent"]]
     campaign[[table]] <- campaign[[table]][campaign[[table]][["arm"]] == "off" | level %in% have[wanted], ]
   }

@@ -44,6 +44,7 @@ with_parts <- function(analysis) {
   led <- c("agent_answers", "agent_taken", "interruption_ns", "margin_answer")
   if (!is.null(analysis$agent$answers)) analysis[led] <- analysis$agent$analysis[led]
   analysis$panel_cells <- panel_cells(analysis$campaign$rows)
+  analysis$mechanisms <- load_mechanisms(analysis$campaign, analysis$verdicts$alpha[1])
   analysis
 }
 
@@ -120,6 +121,10 @@ report_page <- function(analysis, figures, files_dir) {
           },
           report_counters(analysis),
           details_tag("Amplification", part_tags(amplification_part(analysis))),
+          details_tag("What changed besides", lapply(
+            load_mechanism_parts(analysis$mechanisms, analysis$campaign, analysis$verdicts$alpha[1]),
+            part_tags
+          )),
           details_tag("The load that was delivered", certificate_table(analysis$campaign))
         )
       },

@@ -9,6 +9,7 @@ format_verdicts <- function(analysis) {
   c(if (nzchar(constant)) c(paste("treatment:", constant), ""), format_answer(analysis),
     lines(verdict_parts(analysis)), wrap_line(channel_lines(main_rows(analysis$verdicts))), "",
     lines(list(margin_part(analysis), threshold_part(analysis), amplification_part(analysis))),
+    lines(load_mechanism_parts(analysis$mechanisms, analysis$campaign, analysis$verdicts$alpha[1])),
     format_notes(c(scope_note(analysis$verdicts), analysis$notes)))
 }
 

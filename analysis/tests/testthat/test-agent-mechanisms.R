@@ -162,3 +162,28 @@ test_that("what a machine cannot count is said by name", {
   expect_match(said, "no /proc/schedstat", all = FALSE)
   expect_match(said, "too short", all = FALSE)
 })
+
+test_that("loads have a table for each level, in which their own bursts name nothing", {
+  # a load of 10 % in bursts each 10 ms: each brings a wake-up and a switch; it also shoots translations down
+  at <- function(seed, level, more) {
+    rows <- counted_halves(seed, more, launch = paste0("L", level))
+    rows$kind <- ifelse(rows$arm == "on", "ipi", "")
+    rows$level_requested_percent <- ifelse(rows$arm == "on", level, 0)
+    rows
+  }
+  bursts <- c(irq_timer = 100, rank_involuntary = 100)
+  campaign <- counted_campaign(rbind(at(1, 1, bursts / 10), at(2, 10, c(bursts, irq_tlb = 3000))))
+  got <- load_mechanisms(campaign)
+  expect_equal(unique(got$label), c("ipi at 1 %", "ipi at 10 %"))
+  expect_equal(got$counter[got$named], "tlb_shootdowns")
+  expect_equal(got$label[got$named], "ipi at 10 %")
+  # more timers there are, by Holm's correction, too
+  expect_lt(got$p_holm[got$label == "ipi at 10 %" & got$counter == "timer_interrupts"], 0.01)
+  parts <- load_mechanism_parts(got, campaign)
+  expect_length(parts, 2)
+  expect_match(part_lines(parts[[2]]), "^ *tlb shootdowns .* yes$", all = FALSE)
+  expect_null(load_mechanism_parts(NULL, campaign))
+  expect_null(load_mechanisms(list(counters = data.frame(), launches = list())))
+  # what has no level is another treatment
+  expect_null(load_mechanisms(counted_campaign(counted_halves(3))))
+})
