@@ -1,5 +1,7 @@
 #include "common/sys/nl_whole.h"
 
+enum { EXCHANGE = 1 << 1 /* RENAME_EXCHANGE of linux/fs.h */ };
+
 static void beside(const struct nl_whole *w, char path[NL_WHOLE_BYTES + 8]) {
     snprintf(path, NL_WHOLE_BYTES + 8, "%s.new", w->path);
 }
@@ -50,6 +52,17 @@ static int is_ours(FILE *f, const char *new) {
     return 0;
 }
 
+/* File systems write a file to the disk when it takes the name of another one (ext4: auto_da_alloc), in the
+ * time of who renames it. They do not where the two change names, and the old one goes then. */
+static int put_in_place_of_another(const char *new, const char *path) {
+    struct stat status;
+    if (lstat(path, &status) || !S_ISREG(status.st_mode) ||
+        syscall(SYS_renameat2, AT_FDCWD, new, AT_FDCWD, path, EXCHANGE))
+        return rename(new, path); /* there is none, or this file system has no such thing */
+    unlink(new);
+    return 0;
+}
+
 static int put_in_place(struct nl_whole *w, int is_bad, int is_lasting) {
     char new[NL_WHOLE_BYTES + 8];
     FILE *f = w->f;
@@ -61,7 +74,8 @@ static int put_in_place(struct nl_whole *w, int is_bad, int is_lasting) {
     int may_remove = is_ours(f, new);
     if (!may_remove && rc == 0) rc = -1, error = errno;
     if (fclose(f) && rc == 0) rc = -1, error = errno;
-    if (rc == 0 && (rc = rename(new, w->path))) error = errno;
+    if (rc == 0 && (rc = is_lasting ? rename(new, w->path) : put_in_place_of_another(new, w->path)))
+        error = errno;
     if (rc == 0) {
         if (is_lasting) bring_folder_to_disk(w->path);
         return 0;

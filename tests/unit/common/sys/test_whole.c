@@ -93,3 +93,27 @@ TEST(a_folder_that_is_not_there_is_said_at_once) {
 }
 
 GROUP(set_up, remove_tree)
+
+static int replace(const char *text) {
+    struct nl_whole w;
+    assert_int_equal(nl_whole_open(&w, place, 0640), 0);
+    fputs(text, w.f);
+    return nl_whole_replace(&w, 0);
+}
+
+TEST(what_is_replaced_often_is_whole_too_and_only_a_file_is) {
+    assert_int_equal(replace("first"), 0); /* there is none yet */
+    FILE *reader = fopen(place, "r");
+    assert_int_equal(replace("second"), 0);
+    assert_holds(place, "second");
+    assert_int_equal(access(beside, F_OK), -1);
+    char line[16] = "";
+    assert_non_null(fgets(line, sizeof line, reader)); /* who had opened it reads the old one */
+    assert_string_equal(line, "first");
+    fclose(reader);
+    assert_int_equal(unlink(place) + mkdir(place, 0700), 0);
+    assert_int_equal(replace("third"), -1);
+    struct stat st;
+    assert_int_equal(stat(place, &st), 0);
+    EQUAL(S_ISDIR(st.st_mode) != 0, 1, access(beside, F_OK), -1);
+}
