@@ -172,6 +172,19 @@ static int translate(struct nr_ring *ring, const struct perf_event_header *heade
     }
 }
 
+/* The kernel writes at a switch who leaves, and right after it who comes. */
+static void join(struct nr_ring *ring, struct nr_record *out) {
+    uint64_t at = ring->tail & (ring->bytes - 1);
+    if (ring->tail == ring->head || ring->bytes - at < MAX_RECORD_BYTES) return;
+    const struct perf_event_header *header = (const void *)(data_of(ring) + at);
+    if (header->type != PERF_RECORD_SWITCH_CPU_WIDE || header->misc & PERF_RECORD_MISC_SWITCH_OUT) return;
+    const struct sample_id *id = (const void *)((const char *)header + header->size - sizeof *id);
+    out->in_ns = (int64_t)id->time;
+    out->in_pid = id->pid;
+    out->in_tid = id->tid;
+    ring->tail += header->size;
+}
+
 int nr_rings_next(struct nr_rings *r, int64_t until_ns, struct nr_record *record) {
     while (r->n_heap > 0) {
         struct nr_ring *ring = &r->rings[r->heap[0]];
@@ -187,6 +200,7 @@ int nr_rings_next(struct nr_rings *r, int64_t until_ns, struct nr_record *record
             is_useful = translate(ring, (const void *)copy, record);
         }
         ring->tail += size;
+        if (r->joins && is_useful && record->type == NR_RECORD_OUT) join(ring, record);
         if (ring->tail < ring->head) ring->next_ns = time_at_tail(ring);
         else r->heap[0] = r->heap[--r->n_heap];
         sift_down(r, 0);

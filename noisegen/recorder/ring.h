@@ -23,6 +23,8 @@ struct nr_record {
     uint32_t pid, tid;               /* whom it is about; UINT32_MAX: a task that is gone */
     uint32_t parent_pid, parent_tid; /* birth */
     int is_preempted;                /* out: it could run on */
+    int64_t in_ns; /* out, of rings that join: when the next task came; 0: another record says it */
+    uint32_t in_pid, in_tid; /* who that is */
     char name[16];                   /* name */
 };
 
@@ -41,6 +43,7 @@ struct nr_rings {
     int n, capacity;
     int *heap; /* indices of rings that hold records, the oldest record on top */
     int n_heap, heap_capacity;
+    int joins;       /* a task that leaves and the one that comes then are one record */
     int *redirected; /* descriptors of events that write into another one's ring */
     int n_redirected, redirected_capacity;
 };

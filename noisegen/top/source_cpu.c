@@ -55,6 +55,7 @@ static int open_cpu(struct nt_watch *w, char *why, size_t size) {
                       "most 0 (here %d)",
                       (int)nr_proc_number("/proc/sys/kernel/perf_event_paranoid", -1));
     }
+    w->rings.joins = 1;
     w->enabled_ns = nl_mono_ns();
     for (int cpu = 0; cpu < w->n_cpus; cpu++)
         w->runners[cpu] = (struct nt_runner){.knowledge = NT_SOMEBODY, .since_ns = w->enabled_ns};
@@ -80,11 +81,11 @@ static void ran(struct nt_watch *w, int32_t process, uint32_t tid, int cpu, int6
     thread->busy_ns += until_ns - since_ns;
 }
 
-static void come(struct nt_watch *w, struct nt_runner *runner, const struct nr_record *record) {
-    runner->since_ns = record->time_ns;
-    runner->tid = record->tid;
-    runner->process = whose(w, record->pid);
-    runner->knowledge = record->tid == 0 ? NT_IDLE : NT_KNOWN;
+static void come(struct nt_watch *w, struct nt_runner *runner, uint32_t pid, uint32_t tid, int64_t at_ns) {
+    runner->since_ns = at_ns;
+    runner->tid = tid;
+    runner->process = whose(w, pid);
+    runner->knowledge = tid == 0 ? NT_IDLE : NT_KNOWN;
 }
 
 static void leave(struct nt_watch *w, struct nt_runner *runner, const struct nr_record *record) {
@@ -109,8 +110,11 @@ static void leave(struct nt_watch *w, struct nt_runner *runner, const struct nr_
 static void follow(struct nt_watch *w, const struct nr_record *record) {
     struct nt_runner *runner = &w->runners[record->cpu];
     switch (record->type) {
-    case NR_RECORD_IN: come(w, runner, record); return;
-    case NR_RECORD_OUT: leave(w, runner, record); return;
+    case NR_RECORD_IN: come(w, runner, record->pid, record->tid, record->time_ns); return;
+    case NR_RECORD_OUT:
+        leave(w, runner, record);
+        if (record->in_ns > 0) come(w, runner, record->in_pid, record->in_tid, record->in_ns);
+        return;
     case NR_RECORD_LOST: runner->knowledge = NT_NOBODY; return;
     case NR_RECORD_BIRTH:
         if (record->pid != record->parent_pid && record->pid < w->n_numbers)
