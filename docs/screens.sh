@@ -21,7 +21,7 @@ trap end EXIT
 
 # start NAME CPU BUSY PERIOD
 start() {
-    cp "$build/bench/bench_busy" "$folder/$1"
+    [ -e "$folder/$1" ] || cp "$build/bench/bench_busy" "$folder/$1"
     taskset -c "$2" "$folder/$1" "$3" "$4" &
     started="$started $!"
 }
