@@ -13,7 +13,7 @@ enum {
     RECENT = 4 /* looks after it ran for more than a moment, at which it is not quiet */,
     SPARE_DESCRIPTORS = 64,
     MOST_DESCRIPTORS = 1 << 15 /* some 32 MB of the kernel's memory */,
-    PORTION = 64 /* between two looks at the clock of this program, in CPU clocks, of 1 us each */,
+    PORTION = 32 /* between two looks at the clock of this program, in CPU clocks, of 1 us each */,
     ACCOUNT_COSTS = 4, /* of these */
     MEETING_COSTS = 16,
     MOST_NUMBERS = 20000 /* of processes that are tried one by one, 0.1 us each where there is none */,

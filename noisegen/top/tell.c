@@ -7,10 +7,10 @@
 #include "noisegen/top/scale.h"
 
 enum {
-    PORTION = 2048 /* stretches, some 40 us */,
+    PORTION = 512 /* stretches, some 10 us; 50 us where each is of another task */,
     PORTION_ROWS = 16,
-    PORTION_TASKS = 512 /* of those that ran, some 50 us */,
-    PORTION_PAIRS = 4096 /* of tasks and CPUs, some 30 us */,
+    PORTION_TASKS = 256 /* of those that ran, some 30 us */,
+    PORTION_PAIRS = 1024 /* of tasks and CPUs, some 10 us; 50 us where each is of another task */,
     MOST_NAMES = 256 /* looked for in one interval, 10 us each */,
     TWENTIETH = 20
 };

@@ -4,7 +4,7 @@
 #include "noisegen/top/scale.h"
 #include "noisegen/top/tell.h"
 
-enum { BREATH_NS = 1000000, PORTION_TASKS = 512 /* some 50 us */ };
+enum { BREATH_NS = 1000000, PORTION_TASKS = 256 /* some 30 us */ };
 
 #define LONGEST_RUN_NS 400000 /* between two sleeps: below half a millisecond */
 #define PORTION_NS     100000 /* what is done between two looks at the clock takes less */
