@@ -12,7 +12,7 @@ project_design <- list(
   # times as far from the figure as the lower end an upper end may lie that rests on what was never seen; but
   # up to so many times the figure in any case, and never beyond
   most_uneven = 2,
-  open_from = c(1.5, 4),
+  open_from = c(1.5, 3),
   # so improbable must so even counts be by chance, before they are taken for regular
   regular = 0.001,
   most_costs = 4096,
@@ -797,27 +797,32 @@ drawn_once <- function(kept, of, draw) {
 }
 
 # What rates (a row each, the costliest first) cost, about: only their order counts. Of many nodes the mean
-# of the largest that a step meets.
+# of the largest that a step meets; where each meets many, what they take, the largest deviation from that
+# (of sums that are about normal), and what single bursts are beyond it.
 about_cost <- function(rates, costs_s, demand) {
   beyond <- rates
   for (j in seq_len(ncol(rates))[-1]) beyond[, j] <- beyond[, j - 1] + rates[, j]
-  width <- -diff(c(costs_s, 0))
   n <- demand$nodes
   all <- beyond[, ncol(beyond)]
+  is_own <- n > 1 && demand$phase != "common"
+  step_s <- demand$work_s / (demand$units %||% 1)
+  met_s <- step_s * (1 + demand$stretch)
+  apart_s <- if (is_own && mean(all) * met_s > project_walk$dense) {
+    stats::qnorm(1 / (n + 1), lower.tail = FALSE) * sqrt(met_s * as.numeric(rates %*% costs_s^2))
+  } else {
+    0
+  }
+  width <- -diff(c(pmax(0, costs_s - mean(apart_s)), 0))
   met <- if (n == 1) {
     beyond
-  } else if (demand$phase == "common") {
+  } else if (!is_own) {
     all * (1 - (1 - beyond / all)^n)
   } else {
     1 - exp(-n * demand$work_s * (1 + demand$stretch) * beyond)
   }
   # the largest that a step meets, and what each of its nodes meets in any case
-  as.numeric(met %*% width) +
-    if (n == 1 || demand$phase == "common") {
-      0
-    } else {
-      demand$work_s / (demand$units %||% 1) * as.numeric(rates %*% costs_s)
-    }
+  as.numeric(met %*% width) + apart_s +
+    if (is_own) (if (any(apart_s > 0)) met_s else step_s) * as.numeric(rates %*% costs_s) else 0
 }
 
 noise_scaled <- function(noise, factor) {

@@ -104,7 +104,8 @@ record_ends <- function(noise, n, work_s, phase, alpha, slowdown, seed, unseen_s
   } else function(noise) slowdown_at_any_time(noise, n, work_s, phase, seed, effort)
   centre <- cost(noise)
   # Steps that a record happens to have many of, or few, are as uncertain as its blocks are unlike.
-  blocks <- if (phase == "independent") unlike_blocks(noise, n, work_s, alpha, seed, effort)
+  unlike <- if (phase == "independent") unlike_blocks(noise, n, work_s, alpha, seed, effort)
+  blocks <- unlike$factor
   # Of too few bursts for blocks, and of nodes that differ, also in costs, both ways are looked at; and
   # which rare bursts of a node meet in one step is not in the record of random ones.
   meet_by_chance <- phase == "independent" && isTRUE(noise$is_random) &&
@@ -117,7 +118,10 @@ record_ends <- function(noise, n, work_s, phase, alpha, slowdown, seed, unseen_s
     by_chance <- is.null(blocks) || noise$nodes_sd > 0
     at_any_time <- if (by_chance || meet_by_chance) cost(bound)
     c(by_record, if (by_chance) size_change(at_any_time, centre, upper),
-      if (meet_by_chance) at_any_time / slowdown)
+      if (meet_by_chance) at_any_time / slowdown,
+      # One that happens to lack large steps has few in each of its blocks, and so a narrow interval around too
+      # small a figure.
+      if (!is.null(unlike$scattered)) by_record * unlike$scattered / slowdown)
   }
   scaled <- function(i) {
     if (noise$scale[i] == 1) return(1)
@@ -153,8 +157,9 @@ record_ends <- function(noise, n, work_s, phase, alpha, slowdown, seed, unseen_s
 
 # The slowdown of these rates over that of the record. So many times as many bursts are those of so many
 # times as many nodes, which keeps what comes together together; another mix of costs is compared at any
-# time (`ratio`).
+# time (`ratio`), as is the rate where each step of a node meets many bursts.
 as_many_nodes <- function(noise, bound, n, work_s, slowdown, ratio, seed, effort) {
+  if (bursts_met(noise, work_s, slowdown) > project_walk$dense) return(ratio(bound))
   times <- bound$rate_hz / noise$rate_hz
   nodes <- max(1, round(n * times))
   halves <- if (n > 1 && !is.null(noise$records)) {
@@ -165,33 +170,47 @@ as_many_nodes <- function(noise, bound, n, work_s, slowdown, ratio, seed, effort
   mean(halves) / slowdown * ratio(bound)
 }
 
-# The factor by which the blocks of time that the record consists of put its slowdown in doubt (bootstrap,
-# Student's); NULL: there are too few. Where the largest of many steps decide, a record without them does
+# Bursts of a CPU in a step.
+bursts_met <- function(noise, work_s, slowdown) noise$rate_hz / noise$units * work_s * (1 + slowdown)
+
+# `factor`: by which the blocks of time that the record consists of put its slowdown in doubt (bootstrap,
+# Student's); `scattered`: that of bursts at random times, where the record's are dense and such; NULL: there
+# are too few. Where the largest of many steps decide, a record without them does
 # not show how far records differ: bursts at random times have the spread of such records.
 unlike_blocks <- function(noise, n, work_s, alpha, seed, effort) {
   blocks <- noise$blocks
-  if (is.null(blocks) || min(noise$records$length_s) < 10 * blocks$n * work_s) return(NULL)
+  # a block has ten steps
+  most <- if (is.null(blocks)) 0 else floor(min(noise$records$length_s) / (10 * work_s))
+  if (!is.null(blocks) && most < blocks$n) {
+    blocks <- if (most >= project_design$blocks_of_record[1]) train_blocks(noise$records, most)
+  }
+  is_dense <- isTRUE(noise$is_random) && noise_load(noise) >= project_design$much
+  if (is.null(blocks) && !is_dense) return(NULL)
   # (searches and tables have many sizes)
   draws <- if (effort < 0.5) project_design$resampled / 2 else project_design$resampled
   # Of a long record a part is drawn, whose slowdown is known by so much less.
-  each <- ceiling(clamp(blocks$n * project_design$most_resampled / noise$n_bursts,
-                        c(min(8, blocks$n), blocks$n)))
-  part <- each / blocks$n
-  sd <- spread_of(function(i) resampled_train(noise$records, blocks, seed + i, each), draws, n, work_s, seed,
-                  effort)
-  if (is.null(sd)) return(NULL)
-  sd <- sqrt(part) * sd * sqrt(blocks$n / (blocks$n - 1))
-  if (noise$is_random && noise_load(noise) >= project_design$much) {
-    scattered <- spread_of(function(i) scattered_train(noise$records, seed + i, part), draws, n, work_s, seed,
-                           effort)
-    sd <- max(sd, sqrt(part) * scattered)
-  }
+  part <- min(1, max(project_design$most_resampled / noise$n_bursts, 0.05))
+  sds <- NULL
   # The spread is known as well as so few blocks tell it, by so few draws of them.
-  degrees <- 1 / (1 / (draws - 1) + 1 / (blocks$n * length(noise$records$length_s) - 1))
-  exp(stats::qt(1 - alpha / 2, degrees) * sd)
+  uncertain <- 1 / (draws - 1)
+  if (!is.null(blocks)) {
+    each <- ceiling(clamp(blocks$n * part, c(min(8, blocks$n), blocks$n)))
+    part <- each / blocks$n
+    drawn <- spread_of(function(i) resampled_train(noise$records, blocks, seed + i, each), draws, n, work_s,
+                       seed, effort)
+    if (is.null(drawn)) return(NULL)
+    sds <- drawn$sd * sqrt(blocks$n / (blocks$n - 1))
+    uncertain <- uncertain + 1 / (blocks$n * length(noise$records$length_s) - 1)
+  }
+  scattered <- if (is_dense) {
+    spread_of(function(i) scattered_train(noise$records, seed + i, part), draws, n, work_s, seed, effort)
+  }
+  if (is.null(sds) && is.null(scattered)) return(NULL)
+  sd <- sqrt(part) * max(sds, scattered$sd)
+  list(factor = exp(stats::qt(1 - alpha / 2, 1 / uncertain) * sd), scattered = scattered$mean)
 }
 
-# The standard deviation of the slowdowns of so many trains, over their mean; NULL: it is not known.
+# The slowdowns of so many trains: `mean`, `sd` (over it); NULL: they are not known.
 spread_of <- function(train, draws, n, work_s, seed, effort) {
   got <- lapply(seq_len(draws), function(i) {
     halves <- walk_train(train(i), n, work_s, effort * project_walk$end_events / 8, seed = seed + i)
@@ -201,7 +220,7 @@ spread_of <- function(train, draws, n, work_s, seed, effort) {
   value <- vapply(got, `[[`, 0, "value")
   # What walks of them differ by from walk to walk is none of theirs.
   chance <- mean(vapply(got, `[[`, 0, "se")^2)
-  if (mean(value) > 0) sqrt(max(0, stats::var(value) - chance)) / mean(value)
+  if (mean(value) > 0) list(mean = mean(value), sd = sqrt(max(0, stats::var(value) - chance)) / mean(value))
 }
 
 # Equal blocks of each record: `n` of them, `bursts` in each (a row per record), `first`: the number of its

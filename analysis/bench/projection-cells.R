@@ -35,6 +35,8 @@ projection_cells <- function() rbind(
   projection_cell("load 10 %", "gap_s=0.01 cost=fixed:1e-3", 16, 0.1, 60),
   projection_cell("load 20 %", "gap_s=0.005 cost=fixed:1e-3", 16, 0.1, 60),
   projection_cell("load 40 %", "gap_s=0.0025 cost=fixed:1e-3", 16, 0.1, 60),
+  projection_cell("load 30 %", "gap_s=0.005 cost=fixed:1.5e-3", 40, 0.05, 60),
+  projection_cell("load 25 %, exponential, long steps", "gap_s=0.008 cost=exponential:2e-3", 64, 0.2, 60),
   projection_cell("load 15 %, exponential", "gap_s=0.02 cost=exponential:3e-3", 32, 0.05, 60),
   projection_cell("10 ms each second, 10000 nodes", "gap_s=1 cost=fixed:1e-2", 1e4, 1e-3, 60),
   projection_cell("4 ms each 3 s, 3000 nodes", "gap_s=3 cost=exponential:4e-3", 3000, 1e-3, 120),
@@ -297,6 +299,7 @@ projection_coverage <- function(n) {
   rows <- rows_of(projection_file)
   rows <- rows[rows$version == project_version() & rows$cell %in% cells$cell, ]
   for (mine in split(rows, factor(rows$cell, unique(rows$cell)))) show_projection_cell(mine)
+  share("all records", hits_of(sum(rows$open + rows$refused), sum(rows$n)), "refused")
 }
 
 # The commit: an analysis that gives other answers has other rows.
