@@ -14,6 +14,7 @@ one_line <- function(lines) gsub(" +", " ", paste(lines, collapse = " "))
 
 test_that(paste0("a margin of many nodes is judged at that size, repeated in words, and the interval that ",
                  "keeps it is named"), {
+  coarse_walks()
   judged <- function(margin, ...) {
     status_of("noiselab-analyze", "agent", with_bursts, "--margin", margin, ...)
   }
@@ -71,6 +72,7 @@ test_that(paste0("a margin of many nodes is judged at that size, repeated in wor
 })
 
 test_that("beside a program its own step counts: one iteration, as long as it takes without the agent", {
+  coarse_walks()
   campaign <- list(
     launches = list(list(follows = list(beat = "MPI_Allreduce"))),
     rows = data.frame(arm = c("off", "off", "on"), wall_ns = c(1e9, 3e9, 9e9), operations = c(100, 100, 100))
@@ -82,6 +84,7 @@ test_that("beside a program its own step counts: one iteration, as long as it ta
 
 test_that(paste0("where more was found beyond its bursts the line at scale says at least, and no margin of ",
                  "many nodes is passed"), {
+  coarse_walks()
   report <- agent_report(read_campaign(with_bursts, arms = "any"),
                          scale_margin = margin_request("400%:nodes=2,every=100ms"))
   expect_true(is.na(scale_of_agent(report)$reason))
@@ -136,6 +139,7 @@ beside_daemon <- function(seed, more) {
 }
 
 test_that("what other tasks do more of with the agent is named as done on its behalf, and chance seldom is", {
+  coarse_walks()
   got <- on_its_behalf(beside_daemon(1, 2))
   hit <- got[got$p_holm <= 0.01, ]
   expect_equal(hit[c("group", "tasks")], data.frame(group = "others", tasks = "daemon"))
@@ -152,6 +156,7 @@ test_that("what other tasks do more of with the agent is named as done on its be
 })
 
 test_that("an agent that commands switch, or that is only scraped, is given no bursts of those commands", {
+  coarse_walks()
   for (way in c("switch", "scrape")) {
     dir <- local_folder()
     file.copy(list.files(with_bursts, full.names = TRUE), dir, recursive = TRUE)
@@ -167,6 +172,7 @@ test_that("an agent that commands switch, or that is only scraped, is given no b
 })
 
 test_that("scrapes that took longer than their period are in the headline with what was really done", {
+  coarse_walks()
   campaign <- function(scrapes, left_out) {
     list(
       launches = list(list(
@@ -193,6 +199,7 @@ test_that("scrapes that took longer than their period are in the headline with w
 })
 
 test_that("an interval that tells nothing is words, and what has no end is never a number", {
+  coarse_walks()
   expect_equal(percent_words(-98.1, -Inf, Inf), "a figure that has no upper end")
   expect_equal(percent_words(41, 12.5, Inf), "at least 12.5 %")
   expect_equal(percent_words(-0.281, -13.7, 15.2), "0 % (-14 to 15)")
@@ -217,6 +224,7 @@ test_that("an interval that tells nothing is words, and what has no end is never
 # What one screen says, as figures: of the first sentence, the table and JSON; and claims that exclude each
 # other.
 test_that("one screen does not contradict itself, and JSON's main row is the headline's figure", {
+  coarse_walks()
   few <- local_folder()
   simulate_agent_campaign(few, pairs = 12, operations = "barrier", bytes = 0, agent_burst_ns = 2e5,
                           agent_period_ns = 2.9e9, slowdown_percent = 0, seed = 5)
@@ -263,6 +271,7 @@ test_that("one screen does not contradict itself, and JSON's main row is the hea
 
 test_that(paste0("a campaign that was asked of many nodes is answered so by its analysis and its report, ",
                  "whose first box is the first screen"), {
+  coarse_walks()
   dir <- scale_campaign()
   id <- list.files(dir)
   writeLines(
@@ -293,6 +302,7 @@ test_that(paste0("a campaign that was asked of many nodes is answered so by its 
 })
 
 test_that("nothing passes by time of the ranks' CPUs that nobody accounts for", {
+  coarse_walks()
   of <- function(percent, resolution = 0.1, blind = NULL) {
     list(
       launches = list(
@@ -374,6 +384,7 @@ barrier_loop <- function(bursts, span, n, step_s, steps, seed = 1) {
 
 test_that(paste0("a worker driven by the agent is named with its share, and its bursts are projected; one ",
                  "that works anyway is neither"), {
+  coarse_walks()
   # 200 ms halves: 4 ms are 2 % of a CPU; and a second machine with a worker that has work of its own, too
   machines <- list(list(each = list(worker = c(4, 0), cron = c(2, 2)), percent = 2),
                    list(each = list(helper = c(3, 1)), percent = 1))
@@ -435,6 +446,7 @@ test_that(paste0("a worker driven by the agent is named with its share, and its 
 
 test_that(paste0("of what a task does anyway as much is left out: bursts, where it has more of them, or a ",
                  "part of each"), {
+  coarse_walks()
   bursts <- data.frame(start_ns = 1:1000, duration_ns = 10)
   more <- on_behalf(bursts, 0.5, 0.5)
   expect_equal(c(nrow(more), unique(more$duration_ns)), c(500, 10))
@@ -458,6 +470,7 @@ test_that("threads of the kernel and other tasks are corrected apart, each at ha
 
 test_that(paste0("what the kernel's workers do on behalf of an agent is seen between short halves, too, and ",
                  "its size by undisturbed stretches where these are enough"), {
+  coarse_walks()
   expect_equal(pool_of_task(c("kworker/u8:12", "kworker/1:0H", "kworker/0:3", "ksoftirqd/1", "cron:1")),
                c("kworker/u8", "kworker/1H", "kworker/0", "ksoftirqd/1", "cron:1"))
   # 60 pairs of 25 ms and `n` stretches of 1 s, each before some pairs; the worker has 1 % more with the agent

@@ -2,6 +2,7 @@
 # the report.
 
 test_that("of a load: found, undecided on a busy machine, and several operations", {
+  coarse_walks()
   expect_one_answer(NULL, local_campaign(pairs = 20, levels_percent = c(0, 5), slowdown_percent = 5))
   expect_one_answer(
     NULL, local_campaign(pairs = 6, levels_percent = 1, slowdown_percent = 0, base_sd = 0.5, seed = 2)
@@ -14,6 +15,7 @@ test_that("of a load: found, undecided on a busy machine, and several operations
 })
 
 test_that("of an agent: through its bursts, not found, and beside other work", {
+  coarse_walks()
   add <- function(burst_us, ..., env = parent.frame()) {
     dir <- local_folder(env)
     simulate_agent_campaign(dir, pairs = 12, operations = "barrier", bytes = 0,
@@ -27,11 +29,13 @@ test_that("of an agent: through its bursts, not found, and beside other work", {
 })
 
 test_that("of acceptance: healthy, a slow node, and wrong data", {
+  coarse_walks()
   expect_one_answer("acceptance", local_acceptance(seed = 1))
   expect_one_answer("acceptance", local_acceptance(slow_node = 2, seed = 2))
 })
 
 test_that("of a margin on many nodes, which leads, of an agent and of nodes", {
+  coarse_walks()
   dir <- local_folder()
   simulate_agent_campaign(dir, pairs = 12, operations = "barrier", bytes = 0, agent_burst_ns = 5e5,
                           slowdown_percent = 0.5, seed = 3)
@@ -46,6 +50,7 @@ test_that("of a margin on many nodes, which leads, of an agent and of nodes", {
 })
 
 test_that("of experiments with an analysis of their own, whose report answers the same question", {
+  coarse_walks()
   dir <- local_campaign(pairs = 40, launches = 3, levels_percent = c(0, 2))
   expect_one_answer("stability", planned_as(dir, "stability"))
   starts <- local_starts(pairs = 2, launches = 3, arms = "off", design = "single", base_sd = 0.05)
@@ -64,6 +69,7 @@ test_that("of experiments with an analysis of their own, whose report answers th
 })
 
 test_that("of a projection, on its page", {
+  coarse_walks()
   words <- c("--burst", "1ms", "--period", "100ms", "--margin", "1%:nodes=10,every=1ms")
   expect_one_answer(words, character(), report = FALSE, program = "noiselab-project")
   file <- file.path(local_folder(), "p.html")
