@@ -857,9 +857,17 @@ tail_shape <- function(costs_s) {
   if (m < tail_design$least || m >= n) return(none)
   costs <- sort(costs_s)
   threshold <- costs[n - m]
-  # a kind of its own, far above all others: what these do says nothing of it
-  alike <- sum(costs >= costs[n] / tail_design$alike)
-  if (alike >= tail_design$least && alike < n && costs[n - alike] < costs[n] / tail_design$apart) return(none)
+  # a kind of its own, far above all others: what these do says nothing of it; nor do a few of its that met
+  for (skipped in seq(0, tail_design$least - 1)) {
+    most <- costs[n - skipped]
+    alike <- sum(costs[seq_len(n - skipped)] >= most / tail_design$alike)
+    if (
+      alike >= tail_design$least && alike + skipped < n && costs[n] <= 2 * most * tail_design$alike &&
+        costs[n - skipped - alike] < most / tail_design$apart
+    ) {
+      return(none)
+    }
+  }
   over <- costs[(n - m + 1):n] - threshold
   # (what sums differ by is no cost)
   over <- over[over > 1e-6 * threshold]

@@ -210,6 +210,11 @@ test_that("the shape of a tail is that of its distribution, and says how many bu
   # A kind of its own: 60 of 20 ms, alike to 2 %, beside 9,000 of 40 us to 80 us.
   apart <- tail_shape(c(4e-5 * (1 + ppoints(9000)), 0.02 * (1 + ppoints(60) / 50)))
   expect_identical(apart[c("shape", "heavy", "known")], list(shape = NA_real_, heavy = FALSE, known = FALSE))
+  # So are 300 of 0.5 ms beside 2,700 of 50 us where a few met: 0.55 ms and 1 ms are none of a tail. Ten times
+  # as long ones are.
+  met <- function(longest) c(rep(5e-5, 2700), rep(5e-4, 300), rep(5.5e-4, 30), longest)
+  expect_false(tail_shape(met(c(1e-3, 1e-3)))$known)
+  expect_true(tail_shape(met(c(5e-3, 5.2e-3, 6e-3)))$known)
   # Costs that queue are whole multiples: excesses of few values, at one of which theta may be 0.
   expect_true(is.finite(tail_shape(rep(1:4, c(5000, 300, 40, 6)) * 1e-3)$shape))
   one <- function(nodes) {
