@@ -33,7 +33,8 @@ projection_sentences <- function(projection) {
   } else {
     paste0("does ", pattern$name, " after every")
   }
-  further <- if (most$nodes > row$nodes) {
+  # (what is too large for a figure already is no smaller on more nodes)
+  further <- if (most$nodes > row$nodes && !projected_kind(row) %in% c("absurd", "endless")) {
     switch(projected_kind(most),
            endless = sprintf("; on %s bursts leave no time to work", nodes_words(most$nodes)),
            absurd = sprintf("; on %s the program takes %s", nodes_words(most$nodes), projected_words(most)),
@@ -93,7 +94,7 @@ margin_size_words <- function(projection) {
     "The slowdown stays below %s %% %s%s%s.",
     format_level(margin),
     if (is.finite(below)) {
-      paste("up to", nodes_words(two_digits_below(below)))
+      paste(if (below < 2) "on" else "up to", nodes_words(two_digits_below(below)))
     } else {
       "on any number of nodes"
     },

@@ -32,7 +32,23 @@ test_that("a projected slowdown is a figure, an end of it, or words, and the sam
   expect_identical(said(8012, 7000, 9000), paste0(of, "a program takes more than ten times as long"))
   expect_identical(said(NA, NA, NA, "at least: x"), paste0(of, "bursts leave no time to work"))
   expect_identical(projected_range(8012, 7000, 9000), "more than ten times the program's own time")
-  expect_identical(projected_range(8012, 546, NA), "at least 546 %")
+  # of several sizes
+  sentences <- function(...) {
+    rows <- rbind(...)
+    rows[c("phase", "limit_percent")] <- list("independent", NA)
+    projection_sentences(list(noise = list(name = "A burst"), request = list(), rows = rows,
+                              headline = rows[1, ]))
+  }
+  larger <- transform(row(2500, 2500, 2500), nodes = 10000)
+  program <- "a program on 1,000 nodes that synchronises every 1 ms"
+  by <- paste("If bursts hit nodes independently, a burst slows", program, "by 5.00 % (4.00 to 6.00); ")
+  expect_identical(sentences(row(5, 4, 6), larger),
+                   paste0(by, "on 10,000 nodes the program takes more than ten times as long."))
+  expect_identical(sentences(row(5, 4, 6), transform(row(NA, NA, NA, "at least: x"), nodes = 10000)),
+                   paste0(by, "on 10,000 nodes bursts leave no time to work."))
+  expect_identical(sentences(row(2463, 2450, 2480), larger),
+                   paste("If bursts hit nodes independently, a burst makes", program,
+                         "take more than ten times as long."))
 })
 
 test_that("the table fits 100 columns and names scope, alpha, power and limits", {
