@@ -243,7 +243,9 @@ answers_need_words <- function(answers, analysis) {
 }
 
 account_columns <- function(rows) {
-  new_table(host = col_words("agent on", node_label(rows)),
+  # of one launch the name of the node says which
+  one <- length(unique(rows$launch)) == 1 && !anyNA(rows$launch)
+  new_table(host = col_words("agent on", if (one) rows$host else node_label(rows)),
             cpu_percent = col_number("CPU", rows$cpu_percent, three, "%"),
             on_ranks_percent = col_number("on rank CPUs", rows$on_ranks_percent, three, "%"),
             wakeups_per_s = col_number("wake-ups/s", rows$wakeups_per_s, three),

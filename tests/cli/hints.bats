@@ -101,9 +101,8 @@ all_words_known() {
     "$BIN/noiselab" analyze agent 'an agent' >>said || [ $? -le 3 ]
     all_hints_work said 2
     grep -q "equivalent 'an agent'" hints
-    # in a table as wide as this one a single blank may stand between headings
     for word in CPU 'on rank CPUs' wake-ups/s accounts; do
-        grep -qF "$word" said
+        grep -q "  $word\( %\)\?\(  \|\$\)" said
         # shellcheck disable=SC2086 # several words
         "$BIN/noiselab" help $word
     done

@@ -48,16 +48,19 @@ test_that("a wide table keeps two blanks between columns: headings fold first, t
   }
   # nothing of a word that was cut is lost
   expect_equal(sum(lengths(regmatches(text, gregexpr("x", text)))), 120)
-  # an agent's account with its last column, on a node with a long name
-  account <- account_columns(data.frame(
+  # an agent's account with its last column: of one launch, whose name is long, each row is a line
+  row <- data.frame(
     launch = "20261129T134753Z-b81d-0001", host = "node-0123.cluster.example.org", cpu_percent = 1.234,
     on_ranks_percent = 0.123, wakeups_per_s = 12345, rss_kib = 123456, written_bytes_per_s = 1234567,
     agreement = "cannot be compared", preempted_us_per_s = 1
-  ))
-  text <- table_lines(account)
-  expect_lte(max(nchar(text)), 98)
-  expect_length(apart(text[1]), 7)
-  expect_length(apart(grep("cannot be compared", text, value = TRUE)), 7)
+  )
+  for (rows in list(transform(row, host = "vm"), rbind(row, transform(row, launch = "another")))) {
+    text <- table_lines(account_columns(rows))
+    expect_lte(max(nchar(text)), 98)
+    expect_length(apart(text[1]), 7)
+    expect_length(apart(grep("cannot be compared", text, value = TRUE)[1]), 7)
+  }
+  expect_length(table_lines(account_columns(transform(row, host = "vm"))), 2)
   # headings alone fold where that is enough, a number keeps its %
   narrow <- new_table(a = col_number("CPU time of the agent", 1, "2.00 %"), b = col_number("lost %", 2, "3"))
   expect_identical(table_lines(narrow, width = 24), c("     CPU time of  lost %", "       the agent",
