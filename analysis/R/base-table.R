@@ -38,20 +38,23 @@ least_folded <- 12 # columns that a column of words keeps
 column_widths <- function(columns, width, indent) {
   each <- function(of) vapply(columns, function(one) max(nchar(c("", of(one)), "width")), 0)
   words <- function(x) unlist(strsplit(with_units(x), " ", fixed = TRUE))
+  fits <- function(widths) sum(widths) + table_gap * (length(widths) - 1) + indent <= width
+  widths <- each(function(one) c(one$label, one$text))
+  if (fits(widths)) return(widths)
   stays <- vapply(columns, function(one) isFALSE(one$folds), TRUE)
   folds <- vapply(columns, function(one) isTRUE(one$folds), TRUE)
-  widths <- each(function(one) c(one$label, one$text))
   heads <- each(function(one) words(one$label))
   longest <- pmax(heads, each(function(one) words(one$text)))
   halved <- vapply(columns, function(one) {
-    Find(function(w) length(cell_lines(one$label, w)) <= 2, seq(max(1, nchar(words(one$label))), text_width))
+    tried <- seq(max(1, nchar(words(one$label))), text_width)
+    Find(function(w) length(cell_lines(one$label, w)) <= 2, tried) %||% text_width
   }, 0)
   leasts <- list(pmax(halved, each(function(one) one$text)), ifelse(folds, pmax(longest, least_folded), Inf),
                  ifelse(folds, Inf, longest), ifelse(folds, pmax(heads, least_folded), Inf))
   for (least in leasts) {
     least <- ifelse(stays, widths, pmin(widths, least))
     # no further than needed, the widest of those that have something to give
-    while (sum(widths) + table_gap * (length(widths) - 1) + indent > width && any(widths > least)) {
+    while (!fits(widths) && any(widths > least)) {
       gives <- which(widths > least)
       widest <- gives[which.max(widths[gives])]
       widths[widest] <- widths[widest] - 1
