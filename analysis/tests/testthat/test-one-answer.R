@@ -23,7 +23,14 @@ test_that("of an agent: through its bursts, not found, and beside other work", {
     add_agent_slices(dir, burst_us)
     dir
   }
-  expect_one_answer("agent", add(500, slowdown_percent = 0.5, seed = 3))
+  found <- add(500, slowdown_percent = 0.5, seed = 3)
+  expect_one_answer("agent", found)
+  # the main row has the figure and the verdict of the first sentence
+  got <- json_of("agent", found)
+  main <- got$estimates[got$estimates$main %in% TRUE & got$estimates$quantity == "slowdown_percent", ]
+  expect_identical(main$verdict, "detected")
+  expect_match(got$first_screen[1],
+               paste("slows barrier by", percent_words(main$value, main$ci_low, main$ci_high)), fixed = TRUE)
   expect_one_answer("agent", add(500, slowdown_percent = 0.5, base_sd = 0.5, seed = 4))
   expect_one_answer("agent", local_agent(pairs = 10, slowdown_percent = 0, seed = 5))
 })
