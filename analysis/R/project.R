@@ -119,8 +119,8 @@ record_ends <- function(noise, n, work_s, phase, alpha, slowdown, seed, unseen_s
     at_any_time <- if (by_chance || meet_by_chance) cost(bound)
     c(by_record, if (by_chance) size_change(at_any_time, centre, upper),
       if (meet_by_chance) at_any_time / slowdown,
-      # One that happens to lack large steps has few in each of its blocks, and so a narrow interval around too
-      # small a figure.
+      # One that happens to lack large steps has few in each of its blocks, and so a narrow interval around
+      # too small a figure.
       if (!is.null(unlike$scattered)) by_record * unlike$scattered / slowdown)
   }
   scaled <- function(i) {
