@@ -290,9 +290,9 @@ projection_cells() {
                 if (ratio > 3) say(ratio, sprintf("%.1f times as wide as an ideal interval", ratio))
                 if (said) { bad++; list[bad] = c ": " said; score[bad] = worst }
             }
-            printf "%d records of %d cells: %.1f %% are answered with two ends, which hold the truth in %.1f %% (wanted 97 to 99.7). Wrong passes %.2f %%, wrong fails %.2f %%, wrong numbers of nodes %.2f %% (wanted at most 1). Most records of %d cells are not answered with two ends (wanted at most 30 %%); %d cells are beyond a bound by more than chance%s",
+            printf "%d records of %d cells: %.1f %% are answered with two ends, which hold the truth in %.1f %% (wanted 97 to 99.7). Wrong passes %.2f %%, wrong fails %.2f %%, wrong numbers of nodes %.2f %% (wanted at most 1). Open or refused are %.1f %% of the records, and most of those of %d cells (wanted at most 30 %%, each with its reason); %d cells are beyond a bound by more than chance%s",
                 all, cells, 100 * two / all, two ? 100 * held / two : 0, 100 * passes / all,
-                    100 * fails / all, 100 * falses / all, no_end, bad, bad ? " (the worst first)" : ""
+                    100 * fails / all, 100 * falses / all, 100 * (all - two) / all, no_end, bad, bad ? " (the worst first)" : ""
             for (i = 1; i <= bad; i++) {
                 top = 0
                 for (j = 1; j <= bad; j++) if (list[j] != "" && (!top || score[j] > score[top])) top = j
