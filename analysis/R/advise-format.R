@@ -253,7 +253,7 @@ algorithm_lines <- function(frame, alpha) {
   frame <- frame[order(match(frame$operation, unique(frame$operation)), frame$bytes, frame$quiet_ns), ]
   bounds <- paste0("[", three(frame$lost_low), ", ", three(frame$lost_high), "]")
   table <- new_table(col_words("operation", frame$operation), col_words("size", size_column(frame$bytes)),
-                     col_words("algorithm", frame$algorithm),
+                     col_words("algorithm", frame$algorithm, folds = FALSE),
                      col_words("quiet", format_time(frame$quiet_ns / 1e9)),
                      col_words("noise", format_time(frame$noise_ns / 1e9)),
                      col_words("lost ns/ns", three(frame$lost_ns_per_ns)), col_words("interval", bounds),

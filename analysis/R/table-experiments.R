@@ -422,6 +422,7 @@ which_ranks <- function(ranks) {
 location_table <- function(rows, location) {
   rows <- utils::head(rows[order(-rows$preempted_shift_percent), ], location_lines)
   rows <- rows[order(match(rows$host, location$nodes$host)), ]
+  share <- function(x) ifelse(x == 0, "0", plain(x))
   new_table(
     host = col_words("node", rows$host), ranks = col_number("ranks", rows$ranks),
     clean_preempted_percent = col_number("clean %", rows$clean_preempted_percent, plain),
@@ -430,9 +431,9 @@ location_table <- function(rows, location) {
     p_holm = col_number("p Holm", rows$p_holm, format_p),
     detection_limit = col_number("limit", rows$detection_limit, plain),
     extra_share_percent = col_number("extra", rows$extra_share_percent, function(x) sprintf("%.1f", x)),
-    slowest_off_percent = col_number("slow off", rows$slowest_off_percent, plain),
-    slowest_on_percent = col_number("slow on", rows$slowest_on_percent, plain),
-    ranks_percent = col_number("ranks %", rows$ranks_percent, plain)
+    slowest_off_percent = col_number("slow off", rows$slowest_off_percent, share),
+    slowest_on_percent = col_number("slow on", rows$slowest_on_percent, share),
+    ranks_percent = col_number("% of ranks", rows$ranks_percent, plain)
   )
 }
 

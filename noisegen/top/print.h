@@ -5,7 +5,7 @@
 
 /* The lines above the tables, for people, each without its end: what this is, the projection, what is hidden,
  * itself. At most NT_HEADS; their number. */
-enum { NT_HEADS = 6, NT_HEAD_BYTES = 420 };
+enum { NT_HEADS = 6, NT_HEAD_BYTES = 450 };
 int nt_heads(const struct nt_sample *sample, char heads[NT_HEADS][NT_HEAD_BYTES]);
 
 /* One row of a table as wide as `columns` allows, without its end; row NULL: its titles. */

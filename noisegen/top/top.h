@@ -87,7 +87,7 @@ struct nt_sample {
     struct nt_scale scale;
     const char *source;
     char program[256]; /* what is taken for the program, in words */
-    char hidden[400];  /* what this source does not see, and what would show it; "": nothing */
+    char hidden[448];  /* what this source does not see, and what would show it; "": nothing */
 };
 
 /* ---- fields: each is defined once, with its unit ---- */
