@@ -55,14 +55,15 @@ median() {
         awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
 }
 
-# The load is more urgent than the scan, and both than whatever else this machine does.
+# The load is more urgent than the scan, and both than whatever else this machine does. What was delivered is
+# the truth, whatever was asked for.
 @test "bursts of 5 us and longer are recovered with their duty, within 5 percent; a turn takes 30 ns" {
     [ ${#CALM[@]} -gt 0 ] || skip "needs real-time priorities"
     for load in '0.5 1ms' '5 10ms'; do
         read -r level period <<<"$load"
         rm -rf "$OUT"
         chrt -f 20 "$BIN/noiselab-gen" --level "$level" --period "$period" --on "cpu:$FIRST_CPU" \
-            --duration 5s --json \
+            --duration 5s --tolerance 100 --json \
             >"$BATS_TEST_TMPDIR/certificate" 3>&- &
         generator=$!
         sleep 0.5
