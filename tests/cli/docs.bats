@@ -33,7 +33,8 @@ first_campaign() { [ -e "$BATS_FILE_TMPDIR/first/schedule.tsv" ] || commands_of 
 
 # bats test_tags=quick
 @test "lists in documents have the names that the programs list" {
-    local document name block words old='' PATH=$BIN:$PATH
+    local document name block words old=''
+    at_home
     cd "$BATS_TEST_DIRNAME/../.."
     for document in docs/guides/*.md docs/reference/*.md; do
         for name in $(sed -n 's/^<!-- example: \(list-[a-z]*\).*/\1/p' "$document"); do
