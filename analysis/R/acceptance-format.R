@@ -119,7 +119,11 @@ causes_table <- function(result, most = Inf) {
   do.call(new_table, Filter(Negate(is.null), columns))
 }
 
-cause_slowdowns <- function(rows) do.call(short_slowdowns, cause_ends(rows))
+# `open`: beside a whole that is told by its lower end each part is, too.
+cause_slowdowns <- function(rows, open = FALSE) {
+  if (!open) return(do.call(short_slowdowns, cause_ends(rows)))
+  short_slowdowns(rows$at_scale_percent, rows$at_scale_low, rep(NA_real_, nrow(rows)))
+}
 
 # By its estimate, of which an absurd one is told by its interval: `value`, `low`, `high`.
 cause_ends <- function(rows) {

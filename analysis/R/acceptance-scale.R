@@ -320,8 +320,9 @@ scale_line <- function(scale, judgements, asked, causes = NULL) {
   }
   if (!is.null(mine)) mine <- utils::head(mine[order(-mine$at_scale_percent), ], 3)
   by <- if (NROW(mine) > 0) {
-    sprintf(" (%s alone)",
-            join_words(sprintf("%s %s", cause_words(mine), cause_slowdowns(mine))))
+    sprintf(" (%s alone)", join_words(paste(
+      cause_words(mine), cause_slowdowns(mine, is.finite(worst$value) && !is.finite(worst$ci_high))
+    )))
   }
   sprintf(
     "Projection: with the noise of %s, %s %s%s%s.",

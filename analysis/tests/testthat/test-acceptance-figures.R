@@ -389,6 +389,17 @@ test_that("a cost without an upper end is said by its lower one, the same in sen
   expect_identical(most(1), paste0("Most would be due to backup (PID 7) on n1: ", program,
                                    " would be at least 546 % slower."))
   expect_match(most(3), paste(program, "would take more than ten times as long."), fixed = TRUE)
+  # beside a lower end a part is a lower end, too, so that no part seems to be more than the whole
+  causes$cause <- "task"
+  parts <- cbind(causes[c(2, 2), ], row.names = NULL)
+  parts[c("at_scale_percent", "at_scale_low")] <- list(c(864, 132), c(520, 61))
+  open <- data.frame(host = "n1", value = 900, ci_low = 546, ci_high = NA, verdict = NA, reason = NA)
+  expect_match(scale_line(open, NULL, asked, parts),
+               "at least 546 % slower (backup (PID 7) >= 520 % and backup (PID 7) >= 61.0 % alone).",
+               fixed = TRUE)
+  open$ci_high <- 2000
+  expect_match(scale_line(open, NULL, asked, parts),
+               "(backup (PID 7) 864 % and backup (PID 7) 132 % alone).", fixed = TRUE)
 })
 
 test_that("a record that sees no bursts, and none at all, pass nothing", {

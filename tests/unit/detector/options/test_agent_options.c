@@ -1,5 +1,6 @@
 /* The agent of a launch: how it is named, and how long its halves are. */
 #include "detector/options/options.h"
+#include "tests/unit/detector/parsed.h"
 #include "tests/unit/unit.h"
 
 TEST(an_agent_without_a_name_has_that_of_its_program_unit_or_group) {
@@ -110,19 +111,6 @@ TEST(halves_hold_whole_periods_and_settling_half_a_one) {
     struct nd_agent_options told = {.settle_ns = 0, .period_ns = 100 * ms, .name = "x"};
     assert_int_equal(nd_agent_complete(&told, 0, 100 * ms), 0);
     assert_int_equal(told.settle_ns, 0);
-}
-
-/* What options hold belongs to the process: kept here, so that a checker of leaks finds it. */
-static int parsed(struct nd_options *o, char *const *words) {
-    static struct nd_options kept[32];
-    static int n_kept;
-    int n = 0;
-    assert_true(n_kept < 32);
-    while (words[n])
-        n++;
-    int status = nd_options_parse(n, (char **)words, 0, &kept[n_kept]);
-    *o = kept[n_kept++];
-    return status;
 }
 
 TEST(agent_and_generator_share_halves_that_hold_whole_periods_of_both) {

@@ -1,19 +1,7 @@
 /* What files and LIKWID's regions call an arm. */
 #include "detector/record/markers.h"
+#include "tests/unit/detector/parsed.h"
 #include "tests/unit/unit.h"
-
-/* What options hold belongs to the process: kept here, so that a checker of leaks finds it. */
-static int parsed(struct nd_options *o, char *const *words) {
-    static struct nd_options kept[32];
-    static int n_kept;
-    int n = 0;
-    assert_true(n_kept < 32);
-    while (words[n])
-        n++;
-    int status = nd_options_parse(n, (char **)words, 0, &kept[n_kept]);
-    *o = kept[n_kept++];
-    return status;
-}
 
 TEST(files_and_regions_call_an_arm_by_what_it_has) {
     static struct nd_options o;
