@@ -98,7 +98,7 @@ background() {
 # nothing of a launch in the background stays, nor of an agent beside it
 teardown() {
     tell
-    kill -9 ${MPIRUN-} ${AGENT-} 2>/dev/null || true
+    kill -9 ${MPIRUN-} ${AGENT-} ${started-} 2>/dev/null || true
     rm -rf "$SHM" ${THEIRS:+"$THEIRS"}
 }
 
