@@ -16,8 +16,10 @@ placebo_arm <- "placebo"
 # (randomisation_inference(); with five launches or more Student's interval on one mean a launch). Both
 # sides count: an interval has confidence 1 - 2 alpha, and a difference is stated where its two-sided
 # p-value is at most 2 alpha with Holm's correction over all arms, operations and sizes. The placebo writes
-# the reference's values again, so what it costs is what writing costs; a difference below the upper bound
-# of that is not stated. Where halves show the arm before them (carry_over()) nothing is stated. `margin`:
+# the reference's values again, so what writing costs is in it as in the arm: an arm has to differ, to the
+# same side, from the reference and from the placebo of the same set, and the larger p-value of both counts
+# (intersection-union; R. L. Berger, Technometrics 24, 1982). Where halves show the arm before them
+# (carry_over()) nothing is stated. `margin`:
 # percent, on both sides; NULL: none, and "no difference" cannot be found. The time has two parts: operations
 # that nothing interrupts, and detours (operations far above the pilot's median), whose excess is seldom,
 # long, and nearly all of the scatter beside other tasks. Both together are what is paid, and lead; where they
@@ -25,11 +27,14 @@ placebo_arm <- "placebo"
 # excess), with Holm's correction over both. No difference is stated of both together alone. A list: `rows`,
 # a data frame, one row per operation, size and arm: `operation`, `bytes`, `ranks`, `kind`, `label` ("KEY
 # OTHER instead of REFERENCE"), `estimate`, `ci_low`, `ci_high` (percent of the time, above 0: slower),
-# `p_two_sided`, `p_holm`, `writing_percent` (upper bound of what writing costs), `n`, `unit_of_inference`,
-# `outcome` (slower, faster, no difference, undecided), `by` (`all` or `undisturbed`: what shows the
-# difference), `undisturbed_percent`, `undisturbed_low`, `undisturbed_high`, `undisturbed_p`,
-# `undisturbed_p_holm`, `undisturbed_writing_percent`, `reason` (why it is undecided, else NA), `needs_s`
-# (how long a run would decide, NA: not known), `preempted_percent` (CPU time of other tasks on the ranks'
+# `p_two_sided` (against the reference), `rewritten_percent`, `rewritten_low`, `rewritten_high`, `rewritten_p`
+# (the same against the placebo), `p_holm` (of both together), `writing_percent` (upper bound of what writing
+# costs), `n`, `unit_of_inference`, `outcome` (slower, faster, no difference, undecided), `by` (`all` or
+# `undisturbed`: what shows the difference), `undisturbed_percent`, `undisturbed_low`, `undisturbed_high`,
+# `undisturbed_p`, `undisturbed_p_holm`, `undisturbed_writing_percent`, `undisturbed_rewritten_percent`,
+# `undisturbed_rewritten_low`, `undisturbed_rewritten_high`, `undisturbed_rewritten_p`, `reason` (why it is
+# undecided, else NA), `needs_s` (how long a run would decide, NA: not known), `preempted_percent` (CPU time
+# of other tasks on the ranks'
 # CPUs more than with the reference, percent of one CPU), `settling_percent` (effect of the arm before, of
 # this arm's), `settling_p`; `writing` (the same of the placebo); `margin`, `alpha`, `power`, `answer` (with
 # a margin: pass, fail, inconclusive), `settings` (each file, what was found and is now), `notes`, `took_s`.
@@ -53,7 +58,7 @@ compare_settings <- function(campaign, margin = NULL, alpha = 0.01, power = 0.95
   rows$undisturbed_writing_percent <-
     writing_bound(undisturbed_of(writing))[match(row_key(rows, cell), row_key(writing, cell))]
   rows$label <- arm_labels(told[[1]])[rows$kind]
-  both <- stats::p.adjust(c(rows$p_two_sided, rows$undisturbed_p), "holm")
+  both <- stats::p.adjust(c(p_of_both(rows), p_of_both(rows, "undisturbed_")), "holm")
   rows$p_holm <- both[seq_len(nrow(rows))]
   rows$undisturbed_p_holm <- both[-seq_len(nrow(rows))]
   took_s <- campaign_seconds(campaign)
@@ -79,6 +84,17 @@ undisturbed_of <- function(rows) {
   rows
 }
 
+# p-value of a difference from the reference and from the placebo, to the same side: the larger one. Without a
+# placebo nothing is known of what writing costs, and it is 1.
+p_of_both <- function(rows, part = "") {
+  column <- function(name) rows[[paste0(part, name)]]
+  reference <- if (part == "") rows$estimate else column("percent")
+  p <- pmax(if (part == "") rows$p_two_sided else column("p"), column("rewritten_p"))
+  p[is.na(column("rewritten_p")) | (reference * column("rewritten_percent") <= 0) %in% TRUE] <- 1
+  p[is.na(reference) | is.na(if (part == "") rows$p_two_sided else column("p"))] <- NA
+  p
+}
+
 # One row per operation, size and arm.
 arm_effects <- function(campaign, pairs, settings) {
   x <- log_or_na(operation_ns(campaign$rows))
@@ -87,20 +103,30 @@ arm_effects <- function(campaign, pairs, settings) {
   cells <- pairs$cells
   of <- row_key(cells, c("operation", "bytes", "ranks", "kind"))[pairs$cell]
   launch <- as.character(cells$launch)[pairs$cell]
+  # the placebo of the same set
+  written <- as.character(cells$kind)[pairs$cell] %in% placebo_arm
+  rewritten <- pairs$on[written][match(pairs$off, pairs$off[written])]
   bind_rows(lapply(unname(split(seq_along(of), in_order(of))), function(at) {
-    d <- x[pairs$on[at]] - x[pairs$off[at]]
-    at <- at[is.finite(d)]
+    at <- at[is.finite(x[pairs$on[at]] - x[pairs$off[at]])]
     first <- cells[pairs$cell[at[1]], ]
     label <- data.frame(operation = as.character(first$operation), bytes = first$bytes, ranks = first$ranks,
                         kind = as.character(first$kind))
-    undisturbed <- quiet[pairs$on[at]] - quiet[pairs$off[at]]
-    known <- is.finite(undisturbed)
-    got <- if (any(known)) setting_effect(undisturbed[known], launch[at][known], settings)
-    value <- function(column) if (is.null(got)) NA_real_ else got[[column]]
-    cbind(label, setting_effect(d[is.finite(d)], launch[at], settings),
-          undisturbed_percent = value("estimate"), undisturbed_low = value("ci_low"),
-          undisturbed_high = value("ci_high"), undisturbed_p = value("p_two_sided"),
-          undisturbed_se = value("se"),
+    is_placebo <- label$kind == placebo_arm
+    # of `values`, against the blocks in `others`; NULL: none is known
+    against <- function(values, others) {
+      d <- values[pairs$on[at]] - values[others[at]]
+      known <- is.finite(d)
+      if (any(known)) setting_effect(d[known], launch[at][known], settings)
+    }
+    named <- function(got, part, columns) {
+      values <- lapply(columns, function(column) if (is.null(got)) NA_real_ else got[[column]])
+      as.data.frame(stats::setNames(values, paste0(part, names(columns))))
+    }
+    ends <- c(percent = "estimate", low = "ci_low", high = "ci_high", p = "p_two_sided", se = "se")
+    again <- function(values) if (!is_placebo) against(values, rewritten)
+    cbind(label, against(x, pairs$off), named(again(x), "rewritten_", ends),
+          named(against(quiet, pairs$off), "undisturbed_", ends),
+          named(again(quiet), "undisturbed_rewritten_", ends),
           preempted_percent = mean(taken[pairs$on[at]] - taken[pairs$off[at]]))
   }))
 }
@@ -191,24 +217,27 @@ campaign_seconds <- function(campaign) {
 over_both <- "the interval reaches over both"
 
 judge_settings <- function(rows, margin, settings, took_s) {
-  shown <- (rows$p_holm <= 2 * settings$alpha) %in% TRUE
-  above_writing <- (abs(rows$estimate) > rows$writing_percent) %in% TRUE
-  quiet <- (rows$undisturbed_p_holm <= 2 * settings$alpha) %in% TRUE
+  most <- 2 * settings$alpha
+  shown <- (rows$p_holm <= most) %in% TRUE
+  quiet <- (rows$undisturbed_p_holm <= most) %in% TRUE
   # not against what both together show
-  quiet_decides <- quiet & (abs(rows$undisturbed_percent) > rows$undisturbed_writing_percent) %in% TRUE &
-    !(shown & rows$estimate * rows$undisturbed_percent < 0) %in% TRUE
-  alone <- (pmin(rows$p_two_sided, rows$undisturbed_p, na.rm = TRUE) <= 2 * settings$alpha) %in% TRUE &
+  quiet_decides <- quiet & !(shown & rows$estimate * rows$undisturbed_percent < 0) %in% TRUE
+  alone <- (pmin(p_of_both(rows), p_of_both(rows, "undisturbed_"), na.rm = TRUE) <= most) %in% TRUE &
     !shown & !quiet
+  # from the reference alone
+  from_it <- (rows$p_two_sided <= most & p_of_both(rows) > most) %in% TRUE & !shown
+  quiet_from_it <- (rows$undisturbed_p <= most & p_of_both(rows, "undisturbed_") > most) %in% TRUE &
+    !quiet & !from_it
   unsettled <- (rows$settling_p * max(1, sum(!is.na(rows$settling_p))) <= settings$alpha) %in% TRUE
   within <- !is.null(margin) & (rows$ci_low > -(margin %||% 0) & rows$ci_high < (margin %||% 0)) %in% TRUE
   why <- rep(over_both, nrow(rows))
+  why[from_it] <- sprintf("it differs from the reference, but %s",
+                          not_from_rewritten(rows[from_it, ], "rewritten_"))
+  why[quiet_from_it] <-
+    sprintf("where nothing interrupts it, it differs from the reference, but %s",
+            not_from_rewritten(rows[quiet_from_it, ], "undisturbed_rewritten_"))
   why[alone] <- "it differs by itself, but not with all comparisons counted together"
-  why[shown] <- sprintf("the difference is not above what writing alone may cost, %s %%",
-                        plain(rows$writing_percent[shown]))
-  why[!shown & quiet & !quiet_decides] <-
-    sprintf("where nothing interrupts it the difference is not above what writing alone may cost, %s %%",
-            plain(rows$undisturbed_writing_percent[!shown & quiet & !quiet_decides]))
-  by_all <- shown & above_writing | within
+  by_all <- shown | within
   why[by_all | quiet_decides] <- NA_character_
   why[unsettled] <- sprintf("blocks still show the setting before them (by %s %%), so it settles more slowly",
                             plain(abs(rows$settling_percent[unsettled])))
@@ -217,15 +246,29 @@ judge_settings <- function(rows, margin, settings, took_s) {
   leading <- ifelse(rows$by == "all", rows$estimate, rows$undisturbed_percent)
   rows$outcome <- ifelse(!is.na(rows$reason), "undecided",
                   ifelse(within, "no difference", ifelse(leading > 0, "slower", "faster")))
-  # as if the estimate were the truth: until the interval no longer holds 0, or lies within the margin
-  effect <- abs(log1p(rows$estimate / 100))
-  distance <- pmax(effect, if (is.null(margin)) 0 else log1p(margin / 100) - effect)
+  # as if the estimates were the truth: until neither interval holds 0, or the first lies within the margin
   z <- stats::qnorm(1 - settings$alpha) + stats::qnorm(settings$power)
-  quiet_times <- (z * rows$undisturbed_se / abs(log1p(rows$undisturbed_percent / 100)))^2
-  times <- pmin((z * rows$se / distance)^2, quiet_times, na.rm = TRUE)
+  size <- function(percent) abs(log1p(percent / 100))
+  times_for <- function(se, distance) (z * se / distance)^2
+  both <- function(...) pmax(..., na.rm = TRUE)
+  to_differ <- both(times_for(rows$se, size(rows$estimate)),
+                    times_for(rows$rewritten_se, size(rows$rewritten_percent)))
+  room <- if (is.null(margin)) 0 else pmax(0, log1p(margin / 100) - size(rows$estimate))
+  quiet_times <- both(times_for(rows$undisturbed_se, size(rows$undisturbed_percent)),
+                      times_for(rows$undisturbed_rewritten_se, size(rows$undisturbed_rewritten_percent)))
+  times <- pmin(to_differ, times_for(rows$se, room), quiet_times, na.rm = TRUE)
   open <- rows$outcome == "undecided" & !unsettled & is.finite(times)
   rows$needs_s <- ifelse(open, took_s * pmax(1, times), NA_real_)
   rows
+}
+
+# "not from the same value written again (+0.31 %, -0.02 to +0.64)"; `part`: which columns.
+not_from_rewritten <- function(rows, part) {
+  said <- function(column) format_effect(rows[[paste0(part, column)]])
+  ifelse(is.na(rows[[paste0(part, "percent")]]),
+         "what writing alone costs was not measured",
+         sprintf("not, to the same side, from the same value written again (%s %%, %s to %s)",
+                 said("percent"), said("low"), said("high")))
 }
 
 # Is no value slower by more than the margin? Fail where one is shown to be.
@@ -439,7 +482,7 @@ analyze_setting <- function(operands, values, form) {
   values <- as_asked(values, operands, "margin")
   o <- tested_options(values)
   result <- compare_settings(read_campaign(operands), o$margin, o$alpha, o$power)
-  without_se <- function(rows) rows[setdiff(names(rows), c("se", "undisturbed_se"))]
+  without_se <- function(rows) rows[!grepl("(^|_)se$", names(rows))]
   answered(form, values$table,
            c(o[c("alpha", "power")],
              list(margin_percent = o$margin, answer = result$answer, took_s = result$took_s)),

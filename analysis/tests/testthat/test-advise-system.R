@@ -68,9 +68,12 @@ test_that("faster, slower, no difference and undecided are told apart, with the 
   open <- compare_settings(setting_campaign(0.3, sets = 10, sd = 1), margin = 0.2)
   expect_equal(open$rows$outcome, "undecided")
   expect_equal(open$answer, "inconclusive")
-  # the root of the time: its distance from 0 in standard errors, up to what is found with that probability
-  longer <- ((stats::qnorm(0.99) + stats::qnorm(0.95)) * open$rows$se /
-    max(abs(log1p(open$rows$estimate / 100)), log1p(0.002) - abs(log1p(open$rows$estimate / 100))))^2
+  # the root of the time: its distance from 0 in standard errors, up to what is found with that probability,
+  # against the reference and against the placebo, or else within the margin
+  distance <- abs(log1p(c(open$rows$estimate, open$rows$rewritten_percent) / 100))
+  roots <- (stats::qnorm(0.99) + stats::qnorm(0.95)) * c(open$rows$se, open$rows$rewritten_se) / distance
+  inside <- max(0, log1p(0.002) - distance[1])
+  longer <- min(max(roots), roots[1] * distance[1] / inside)^2
   expect_equal(open$rows$needs_s, open$took_s * longer)
   expect_match(setting_sentences(open)[1], "does not decide whether it changes allreduce.* Measuring for ")
   expect_lte(max(nchar(part_lines(setting_part(open)))), 110)
@@ -80,8 +83,25 @@ test_that(paste0("two values that differ by what only the placebo costs are not 
                  "have no answer"), {
   costly <- compare_settings(setting_campaign(0, writing = 1))
   expect_equal(costly$rows$outcome, "undecided")
-  expect_match(costly$rows$reason, "not above what writing alone may cost, 1[.]")
+  expect_match(costly$rows$reason,
+               "differs from the reference, but not, to the same side, from the same value written again")
   expect_gt(costly$rows$estimate, 0.7)
+  # what comes on top of that is: the placebo of the same set has cost as much
+  more <- compare_settings(setting_campaign(0.6, sets = 120, writing = 1))$rows
+  expect_equal(more$outcome, "slower")
+  expect_true(more$rewritten_low < 0.6 && 0.6 < more$rewritten_high)
+  # slower than the reference by 0.5, faster than the placebo by as much: what it does is not known
+  less <- compare_settings(setting_campaign(-0.5, sets = 200, writing = 1))$rows
+  expect_equal(less$outcome, "undecided")
+  expect_lt(less$rewritten_high, 0)
+  expect_match(less$reason, "differs from the reference, but not, to the same side, from the same value")
+  # without a placebo nothing is known of what writing costs
+  alone <- setting_campaign(1, sets = 200)
+  without <- !alone$rows$kind %in% "placebo"
+  alone$rows <- data.table::as.data.table(as.data.frame(alone$rows)[without, ])
+  alone <- compare_settings(alone)$rows
+  expect_equal(alone$outcome, "undecided")
+  expect_match(alone$reason, "what writing alone costs was not measured")
   few <- compare_settings(setting_campaign(3, sets = 5))
   expect_equal(few$rows$outcome, "undecided")
   expect_match(few$rows$reason, "5 sets; a test at alpha 0.01 needs 7")
@@ -121,7 +141,7 @@ test_that(paste0("where interruptions hide it, a difference of the operations th
   # what only writing costs is not stated of this part either
   costly <- compare_settings(setting_campaign(0, sets = 120, writing = 1, detours = 60))
   expect_equal(costly$rows$outcome, "undecided")
-  expect_match(costly$rows$reason, "where nothing interrupts it the difference is not above")
+  expect_match(costly$rows$reason, "where nothing interrupts it, it differs from the reference, but not")
   # nor is what outlives its arm
   carried <- compare_settings(setting_campaign(2, sets = 120, carried = 0.4, sd = 0.2, detours = 60))
   expect_match(carried$rows$reason, "blocks still show the setting before them")
@@ -145,7 +165,11 @@ test_that("with five launches the launch is the unit, and comparisons are counte
                      settling_p = NA_real_, se = 0.002, reason = NA_character_,
                      undisturbed_percent = NA_real_, undisturbed_low = NA_real_, undisturbed_high = NA_real_,
                      undisturbed_p = NA_real_, undisturbed_p_holm = NA_real_, undisturbed_se = NA_real_,
-                     undisturbed_writing_percent = Inf)
+                     undisturbed_writing_percent = Inf, rewritten_percent = 0.5, rewritten_low = 0.1,
+                     rewritten_high = 0.9, rewritten_p = c(0.015, 0.5), rewritten_se = 0.002,
+                     undisturbed_rewritten_percent = NA_real_, undisturbed_rewritten_low = NA_real_,
+                     undisturbed_rewritten_high = NA_real_, undisturbed_rewritten_p = NA_real_,
+                     undisturbed_rewritten_se = NA_real_)
   judged <- judge_settings(rows, NULL, list(alpha = 0.01, power = 0.95), 60)
   expect_equal(judged$outcome, rep("undecided", 2))
   expect_match(judged$reason[1], "not with all comparisons counted together")
