@@ -125,6 +125,20 @@ behalf_named <- function(report) {
   if (nrow(rows) > 0) rows
 }
 
+# By the kind of an agent, what others use on its behalf of a node's ranks' CPUs, us per second: those of
+# `groups` (on_its_behalf()) or of `tasks` (behalf_accounts()) that are shown to, whichever are more.
+behalf_use <- function(groups, tasks, alpha) {
+  shown <- function(rows) if (NROW(rows) > 0) rows[(rows$p_holm <= alpha & rows$percent > 0) %in% TRUE, ]
+  of_kind <- function(rows, kind) {
+    mine <- rows[rows$kind %in% kind, ]
+    if (NROW(mine) == 0) return(0)
+    1e4 * mean(rowsum(mine$percent, paste(mine$launch, mine$host, sep = "\r")))
+  }
+  parts <- list(shown(groups), shown(tasks))
+  kinds <- unique(unlist(lapply(parts, function(rows) as.character(rows$kind))))
+  lapply(stats::setNames(kinds, kinds), function(kind) max(vapply(parts, of_kind, 0, kind)))
+}
+
 # One sentence; NULL: nothing is shown. Several launches: the mean over them.
 behalf_tasks_words <- function(rows, x) {
   if (NROW(rows) == 0) return(NULL)

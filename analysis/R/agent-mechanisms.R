@@ -67,8 +67,9 @@ least_counted_pairs <- 7
 # `kind`, `n_pairs`, `off`, `on` (per second on the ranks' CPUs of a node; of a ratio ns or a number),
 # `change`, `low`, `high` (per second; of a ratio percent; one-sided `alpha` each), `p_value` (of more in on
 # halves), `p_holm` over the counters of a treatment, `z`, `cost_percent` (the most that it could cost),
-# `named`. `swapped`: off minus on instead.
-mechanism_changes <- function(campaign, alpha = 0.01, swapped = FALSE) {
+# `named`. `swapped`: off minus on instead. `behalf`: what others use on the ranks' CPUs on behalf of a
+# treatment, us per second, by its kind (behalf_use()): their bursts bring some by themselves, too.
+mechanism_changes <- function(campaign, alpha = 0.01, swapped = FALSE, behalf = list()) {
   all <- campaign$counters
   if (NROW(all) == 0) return(NULL)
   all <- as.data.frame(all)
@@ -85,7 +86,9 @@ mechanism_changes <- function(campaign, alpha = 0.01, swapped = FALSE) {
     if (nrow(rows) == 0) return(NULL)
     rows$p_holm <- stats::p.adjust(rows$p_value, "holm")
     rows <- cbind(kind = pairs$kind[1], level_requested_percent = pairs$level[1], rows)
-    rows$named <- are_named(rows, alpha, used[[as.character(pairs$kind[1])]] %||% load_use(pairs$level[1]))
+    kind <- as.character(pairs$kind[1])
+    own <- used[[kind]] %||% load_use(pairs$level[1])
+    rows$named <- are_named(rows, alpha, own + (behalf[[kind]] %||% 0))
     rows
   }))
 }
@@ -165,7 +168,7 @@ widest_mean <- function(d, launch, alpha) {
 
 # What may be said to come with it: there is more of it, by Holm's correction over all counters; it could
 # cost what counts; and neither the bursts on the ranks' CPUs nor another counter that is named bring it.
-# `used_us`: CPU time on the ranks' CPUs, us per second.
+# `used_us`: CPU time on the ranks' CPUs, of it and of others on its behalf, us per second.
 are_named <- function(rows, alpha, used_us = NA_real_) {
   counters <- mechanism_counters[rows$counter]
   of <- function(key) vapply(counters, function(counter) counter[[key]], counters[[1]][[key]])

@@ -48,7 +48,8 @@ agent_report <- function(campaign, alpha = 0.01, margin = NULL, analysis = NULL,
   report$kept <- new.env()
   report["behalf"] <- list(if (!is.null(analysis)) on_its_behalf(campaign, alpha))
   report["behalf_tasks"] <- list(if (!is.null(analysis)) behalf_accounts(campaign, alpha))
-  report["mechanisms"] <- list(if (!is.null(analysis)) mechanism_changes(campaign, alpha))
+  behalf <- behalf_use(report$behalf, report$behalf_tasks, alpha)
+  report["mechanisms"] <- list(if (!is.null(analysis)) mechanism_changes(campaign, alpha, behalf = behalf))
   report$scale_margin <- scale_margin
   if (!is.null(scale_margin)) report$scale_answer <- scale_margin_answer(report)
   report

@@ -85,6 +85,21 @@ test_that(paste0("an agent that only uses CPU time is given no mechanism, though
   expect_equal(storm(18000, 4e5), "timer_interrupts")
   expect_equal(storm(1000, 4e5), character())
   expect_equal(storm(1000, 5e4), "timer_interrupts")
+  # bursts of threads of the kernel that work on its behalf bring as many as its own
+  campaign <- counted_campaign(counted_halves(9, c(rank_involuntary = 600)), 1e3)
+  named_beside <- function(behalf) {
+    got <- mechanism_changes(campaign, behalf = behalf)
+    got$counter[got$named]
+  }
+  expect_equal(named_beside(list()), "rank_switches")
+  expect_equal(named_beside(list(other = 1e4)), "rank_switches")
+  flushers <- data.frame(launch = "L", host = "n1", kind = "watcher", percent = c(0.6, 0.4, 9),
+                         p_holm = c(0.001, 0.002, 0.4))
+  groups <- data.frame(launch = c("L", "M"), host = "n1", kind = "watcher", percent = c(0.3, 0.1), p_holm = 0)
+  expect_equal(behalf_use(groups, flushers, 0.01), list(watcher = 1e4))
+  expect_equal(behalf_use(groups, NULL, 0.01), list(watcher = 2e3))
+  expect_length(behalf_use(NULL, NULL, 0.01), 0)
+  expect_equal(named_beside(behalf_use(groups, flushers, 0.01)), character())
   # less of it is no cause
   expect_equal(named(within(counted_halves(10), irq_timer <- ifelse(arm == "on", 0, irq_timer))), character())
 })
