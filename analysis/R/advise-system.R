@@ -15,29 +15,34 @@ placebo_arm <- "placebo"
 # blocks, in random order, so the signs of the differences within sets are exchangeable without an effect
 # (randomisation_inference(); with five launches or more Student's interval on one mean a launch). Both
 # sides count: an interval has confidence 1 - 2 alpha, and a difference is stated where its two-sided
-# p-value is at most 2 alpha with Holm's correction over all arms, operations and sizes. The placebo writes
-# the reference's values again, so what writing costs is in it as in the arm: an arm has to differ, to the
-# same side, from the reference and from the placebo of the same set, and the larger p-value of both counts
-# (intersection-union; R. L. Berger, Technometrics 24, 1982). Where halves show the arm before them
-# (carry_over()) nothing is stated. `margin`:
-# percent, on both sides; NULL: none, and "no difference" cannot be found. The time has two parts: operations
-# that nothing interrupts, and detours (operations far above the pilot's median), whose excess is seldom,
-# long, and nearly all of the scatter beside other tasks. Both together are what is paid, and lead; where they
-# do not decide, the first part alone may show a difference (`undisturbed_...`: the time less the detours'
-# excess), with Holm's correction over both. No difference is stated of both together alone. A list: `rows`,
-# a data frame, one row per operation, size and arm: `operation`, `bytes`, `ranks`, `kind`, `label` ("KEY
-# OTHER instead of REFERENCE"), `estimate`, `ci_low`, `ci_high` (percent of the time, above 0: slower),
-# `p_two_sided` (against the reference), `rewritten_percent`, `rewritten_low`, `rewritten_high`, `rewritten_p`
-# (the same against the placebo), `p_holm` (of both together), `writing_percent` (upper bound of what writing
-# costs), `n`, `unit_of_inference`, `outcome` (slower, faster, no difference, undecided), `by` (`all` or
-# `undisturbed`: what shows the difference), `undisturbed_percent`, `undisturbed_low`, `undisturbed_high`,
-# `undisturbed_p`, `undisturbed_p_holm`, `undisturbed_writing_percent`, `undisturbed_rewritten_percent`,
-# `undisturbed_rewritten_low`, `undisturbed_rewritten_high`, `undisturbed_rewritten_p`, `reason` (why it is
-# undecided, else NA), `needs_s` (how long a run would decide, NA: not known), `preempted_percent` (CPU time
-# of other tasks on the ranks'
-# CPUs more than with the reference, percent of one CPU), `settling_percent` (effect of the arm before, of
-# this arm's), `settling_p`; `writing` (the same of the placebo); `margin`, `alpha`, `power`, `answer` (with
-# a margin: pass, fail, inconclusive), `settings` (each file, what was found and is now), `notes`, `took_s`.
+# p-value is at most 2 alpha with Holm's correction over all arms, operations, sizes and parts. The placebo
+# writes the reference's values again, so what writing costs is in it as in the arm: an arm has to differ, to
+# the same side, from the reference and from the placebo of the same set, and the larger p-value of both
+# counts (intersection-union; R. L. Berger, Technometrics 24, 1982). Where halves show the arm before them
+# (carry_over()) nothing is stated. `margin`: percent, on both sides; NULL: none, and "no difference" cannot
+# be found.
+#
+# A difference may be shown by three parts (setting_parts), and the first that shows it leads. The time of
+# operations that nothing interrupts, and of detours (operations far above the pilot's median), whose excess
+# is seldom, long, and nearly all of the scatter beside other tasks: both together are what is paid (`all`).
+# Sets across which the machine changed its speed are in no part (set_states()). The same in sets within which
+# it kept its speed (`steady`): where the machine's speed jumps, a few sets make nearly all of the scatter.
+# And of these the first part of the time alone (`undisturbed`). "No difference" is only stated of `all`: a
+# load that a setting starts is all detours, and what it does now and then makes sets unlike others.
+#
+# A list: `rows`, a data frame, one row per operation, size and arm: `operation`, `bytes`, `ranks`, `kind`,
+# `label` ("KEY OTHER instead of REFERENCE"), `estimate`, `ci_low`, `ci_high` (percent of the time, above 0:
+# slower), `p_two_sided` (against the reference), `rewritten_percent`, `rewritten_low`, `rewritten_high`,
+# `rewritten_p` (the same against the placebo), `p_holm` (of both together), the same of the other parts as
+# `PART_percent`, `PART_low`, `PART_high`, `PART_p`, `PART_rewritten_percent` and so on, `PART_p_holm`;
+# `writing_percent`, `undisturbed_writing_percent` (upper bound of what writing costs), `n`,
+# `unit_of_inference`, `sets`, `stepped_sets`, `steady_sets` (their numbers), `outcome` (slower, faster, no
+# difference, undecided), `by` (the part that shows the difference), `reason` (why it is undecided, else NA),
+# `needs_s` (how long a run would decide, NA: not known), `preempted_percent` (CPU time of other tasks on the
+# ranks' CPUs more than with the reference, percent of one CPU), `settling_percent` (effect of the arm before,
+# of this arm's), `settling_p`; `writing` (the same of the placebo); `margin`, `alpha`, `power`, `answer`
+# (with a margin: pass, fail, inconclusive), `settings` (each file, what was found and is now), `notes`,
+# `took_s`.
 compare_settings <- function(campaign, margin = NULL, alpha = 0.01, power = 0.95) {
   dirs <- paste(campaign$dirs, collapse = " ")
   if (!has_settings(campaign)) abort_data("no launch of ", dirs, " compares settings (noiselab run setting)")
@@ -56,98 +61,19 @@ compare_settings <- function(campaign, margin = NULL, alpha = 0.01, power = 0.95
   rows$writing_percent <- writing_bound(writing)[match(row_key(rows, cell), row_key(writing, cell))]
   rows$writing_percent[is.na(rows$writing_percent)] <- Inf
   rows$undisturbed_writing_percent <-
-    writing_bound(undisturbed_of(writing))[match(row_key(rows, cell), row_key(writing, cell))]
+    writing_bound(with_part(writing, "undisturbed"))[match(row_key(rows, cell), row_key(writing, cell))]
   rows$label <- arm_labels(told[[1]])[rows$kind]
-  both <- stats::p.adjust(c(p_of_both(rows), p_of_both(rows, "undisturbed_")), "holm")
-  rows$p_holm <- both[seq_len(nrow(rows))]
-  rows$undisturbed_p_holm <- both[-seq_len(nrow(rows))]
+  p <- vapply(setting_parts, function(part) p_of_both(rows, part), numeric(nrow(rows)))
+  p[] <- stats::p.adjust(p, "holm")
+  rows[vapply(setting_parts, part_column, "", "p_holm")] <- as.data.frame(matrix(p, nrow(rows)))
   took_s <- campaign_seconds(campaign)
   rows <- judge_settings(rows, margin, settings, took_s)
   rownames(rows) <- NULL
   list(rows = rows, writing = writing, margin = margin, alpha = alpha, power = power,
        answer = if (!is.null(margin)) setting_answer(rows, margin), settings = kept_settings(campaign),
        mechanisms = setting_mechanisms(campaign, told[[1]], alpha),
-       notes = c(campaign$notes, settings_left(campaign)), took_s = took_s, campaign = campaign)
-}
-
-# Mean time of an operation, each detour (of the rank with most) at the pilot's median instead; NA where
-# operations were not timed one by one.
-undisturbed_ns <- function(rows) {
-  detour_ns <- rows[["detour_ns"]] %||% rep(NA_real_, nrow(rows))
-  share <- pmin(1, detour_ns / rows[["wall_ns"]])
-  ifelse(share < 1, operation_ns(rows) * (1 - share), NA_real_)
-}
-
-# `rows` of effects with the undisturbed ones in the place of all.
-undisturbed_of <- function(rows) {
-  rows[c("estimate", "ci_low", "ci_high")] <- rows[paste0("undisturbed_", c("percent", "low", "high"))]
-  rows
-}
-
-# p-value of a difference from the reference and from the placebo, to the same side: the larger one. Without a
-# placebo nothing is known of what writing costs, and it is 1.
-p_of_both <- function(rows, part = "") {
-  column <- function(name) rows[[paste0(part, name)]]
-  reference <- if (part == "") rows$estimate else column("percent")
-  p <- pmax(if (part == "") rows$p_two_sided else column("p"), column("rewritten_p"))
-  p[is.na(column("rewritten_p")) | (reference * column("rewritten_percent") <= 0) %in% TRUE] <- 1
-  p[is.na(reference) | is.na(if (part == "") rows$p_two_sided else column("p"))] <- NA
-  p
-}
-
-# One row per operation, size and arm.
-arm_effects <- function(campaign, pairs, settings) {
-  x <- log_or_na(operation_ns(campaign$rows))
-  quiet <- log_or_na(undisturbed_ns(campaign$rows))
-  taken <- channels$preempted$value(campaign$rows, 1)
-  cells <- pairs$cells
-  of <- row_key(cells, c("operation", "bytes", "ranks", "kind"))[pairs$cell]
-  launch <- as.character(cells$launch)[pairs$cell]
-  # the placebo of the same set
-  written <- as.character(cells$kind)[pairs$cell] %in% placebo_arm
-  rewritten <- pairs$on[written][match(pairs$off, pairs$off[written])]
-  bind_rows(lapply(unname(split(seq_along(of), in_order(of))), function(at) {
-    at <- at[is.finite(x[pairs$on[at]] - x[pairs$off[at]])]
-    first <- cells[pairs$cell[at[1]], ]
-    label <- data.frame(operation = as.character(first$operation), bytes = first$bytes, ranks = first$ranks,
-                        kind = as.character(first$kind))
-    is_placebo <- label$kind == placebo_arm
-    # of `values`, against the blocks in `others`; NULL: none is known
-    against <- function(values, others) {
-      d <- values[pairs$on[at]] - values[others[at]]
-      known <- is.finite(d)
-      if (any(known)) setting_effect(d[known], launch[at][known], settings)
-    }
-    named <- function(got, part, columns) {
-      values <- lapply(columns, function(column) if (is.null(got)) NA_real_ else got[[column]])
-      as.data.frame(stats::setNames(values, paste0(part, names(columns))))
-    }
-    ends <- c(percent = "estimate", low = "ci_low", high = "ci_high", p = "p_two_sided", se = "se")
-    again <- function(values) if (!is_placebo) against(values, rewritten)
-    cbind(label, against(x, pairs$off), named(again(x), "rewritten_", ends),
-          named(against(quiet, pairs$off), "undisturbed_", ends),
-          named(again(quiet), "undisturbed_rewritten_", ends),
-          preempted_percent = mean(taken[pairs$on[at]] - taken[pairs$off[at]]))
-  }))
-}
-
-# Of the differences of logarithms within sets, in run order, and their launches.
-setting_effect <- function(d, launch, settings) {
-  by_launch <- as.numeric(tapply(d, in_order(launch), mean))
-  over <- length(by_launch) >= launches_for_more
-  one <- function(d) randomisation_inference(d, settings$alpha, with_limit = FALSE)
-  got <- if (over) launches_inference(by_launch, settings) else one(d)
-  other_side <- if (over) 1 - got$p else one(-d)$p
-  least <- pairs_needed(settings$alpha)
-  enough <- over || length(d) >= least
-  data.frame(
-    estimate = 100 * expm1(got$estimate), ci_low = 100 * expm1(got$low), ci_high = 100 * expm1(got$high),
-    p_two_sided = if (enough) min(1, 2 * min(got$p, other_side)) else NA_real_, se = got$se,
-    n = if (over) length(by_launch) else length(d), unit_of_inference = if (over) "launch" else "pair",
-    reason = if (enough) NA_character_ else {
-      sprintf("%s; a test at alpha %g needs %d", counted(length(d), "set"), settings$alpha, least)
-    }
-  )
+       notes = c(campaign$notes, left_out_words(all), settings_left(campaign)), took_s = took_s,
+       campaign = campaign)
 }
 
 # What writing may cost at most, on either side, percent; where nothing is known of it, anything.
@@ -216,67 +142,67 @@ campaign_seconds <- function(campaign) {
 
 over_both <- "the interval reaches over both"
 
+# The first of the parts that shows a difference leads.
 judge_settings <- function(rows, margin, settings, took_s) {
   most <- 2 * settings$alpha
-  shown <- (rows$p_holm <= most) %in% TRUE
-  quiet <- (rows$undisturbed_p_holm <= most) %in% TRUE
-  # not against what both together show
-  quiet_decides <- quiet & !(shown & rows$estimate * rows$undisturbed_percent < 0) %in% TRUE
-  alone <- (pmin(p_of_both(rows), p_of_both(rows, "undisturbed_"), na.rm = TRUE) <= most) %in% TRUE &
-    !shown & !quiet
-  # from the reference alone
-  from_it <- (rows$p_two_sided <= most & p_of_both(rows) > most) %in% TRUE & !shown
-  quiet_from_it <- (rows$undisturbed_p <= most & p_of_both(rows, "undisturbed_") > most) %in% TRUE &
-    !quiet & !from_it
+  n <- nrow(rows)
+  by_part <- function(f) matrix(unlist(lapply(setting_parts, f)) %in% TRUE, n)
+  reference <- by_part(function(part) of_part(rows, part, "p") <= most)
+  both <- by_part(function(part) p_of_both(rows, part) <= most)
+  shown <- by_part(function(part) of_part(rows, part, "p_holm") <= most)
+  by <- apply(shown, 1, function(row) which(row)[1])
   unsettled <- (rows$settling_p * max(1, sum(!is.na(rows$settling_p))) <= settings$alpha) %in% TRUE
   within <- !is.null(margin) & (rows$ci_low > -(margin %||% 0) & rows$ci_high < (margin %||% 0)) %in% TRUE
-  why <- rep(over_both, nrow(rows))
-  why[from_it] <- sprintf("it differs from the reference, but %s",
-                          not_from_rewritten(rows[from_it, ], "rewritten_"))
-  why[quiet_from_it] <-
-    sprintf("where nothing interrupts it, it differs from the reference, but %s",
-            not_from_rewritten(rows[quiet_from_it, ], "undisturbed_rewritten_"))
-  why[alone] <- "it differs by itself, but not with all comparisons counted together"
-  by_all <- shown | within
-  why[by_all | quiet_decides] <- NA_character_
+  why <- vapply(seq_len(n), function(i) {
+    if (!is.na(by[i]) || within[i]) return(NA_character_)
+    if (any(both[i, ])) return("it differs by itself, but not with all comparisons counted together")
+    alone <- which(reference[i, ])
+    if (length(alone) == 0) return(over_both)
+    not_from_rewritten(rows[i, ], setting_parts[alone[1]])
+  }, "")
   why[unsettled] <- sprintf("blocks still show the setting before them (by %s %%), so it settles more slowly",
                             plain(abs(rows$settling_percent[unsettled])))
   rows$reason <- ifelse(is.na(rows$reason), why, rows$reason)
-  rows$by <- ifelse(by_all | !quiet_decides, "all", "undisturbed")
-  leading <- ifelse(rows$by == "all", rows$estimate, rows$undisturbed_percent)
+  rows$by <- setting_parts[ifelse(within | is.na(by), 1, by)]
+  leading <- vapply(seq_len(n), function(i) of_part(rows[i, ], rows$by[i], "percent"), 0)
   rows$outcome <- ifelse(!is.na(rows$reason), "undecided",
                   ifelse(within, "no difference", ifelse(leading > 0, "slower", "faster")))
-  # as if the estimates were the truth: until neither interval holds 0, or the first lies within the margin
+  # as if the estimates were the truth: until neither interval of a part holds 0, or that of all lies within
+  # the margin
   z <- stats::qnorm(1 - settings$alpha) + stats::qnorm(settings$power)
   size <- function(percent) abs(log1p(percent / 100))
   times_for <- function(se, distance) (z * se / distance)^2
-  both <- function(...) pmax(..., na.rm = TRUE)
-  to_differ <- both(times_for(rows$se, size(rows$estimate)),
-                    times_for(rows$rewritten_se, size(rows$rewritten_percent)))
+  to_differ <- lapply(setting_parts, function(part) {
+    of <- function(name) of_part(rows, part, name)
+    pmax(times_for(of("se"), size(of("percent"))),
+         times_for(of("rewritten_se"), size(of("rewritten_percent"))), na.rm = TRUE)
+  })
   room <- if (is.null(margin)) 0 else pmax(0, log1p(margin / 100) - size(rows$estimate))
-  quiet_times <- both(times_for(rows$undisturbed_se, size(rows$undisturbed_percent)),
-                      times_for(rows$undisturbed_rewritten_se, size(rows$undisturbed_rewritten_percent)))
-  times <- pmin(to_differ, times_for(rows$se, room), quiet_times, na.rm = TRUE)
+  times <- do.call(pmin, c(to_differ, list(times_for(rows$se, room), na.rm = TRUE)))
   open <- rows$outcome == "undecided" & !unsettled & is.finite(times)
   rows$needs_s <- ifelse(open, took_s * pmax(1, times), NA_real_)
   rows
 }
 
-# "not from the same value written again (+0.31 %, -0.02 to +0.64)"; `part`: which columns.
-not_from_rewritten <- function(rows, part) {
-  said <- function(column) format_effect(rows[[paste0(part, column)]])
-  ifelse(is.na(rows[[paste0(part, "percent")]]),
-         "what writing alone costs was not measured",
-         sprintf("not, to the same side, from the same value written again (%s %%, %s to %s)",
-                 said("percent"), said("low"), said("high")))
+where_part <- c(all = "", steady = "where the machine keeps its speed, ",
+                undisturbed = "where nothing interrupts it, ")
+
+not_from_rewritten <- function(row, part) {
+  said <- function(name) format_effect(of_part(row, part, paste0("rewritten_", name)))
+  written <- if (is.na(of_part(row, part, "rewritten_percent"))) {
+    "what writing alone costs was not measured"
+  } else {
+    sprintf("not, to the same side, from the same value written again (%s %%, %s to %s)",
+            said("percent"), said("low"), said("high"))
+  }
+  sprintf("%sit differs from the reference, but %s", where_part[[part]], written)
 }
 
 # Is no value slower by more than the margin? Fail where one is shown to be.
 setting_answer <- function(rows, margin) {
-  # of undisturbed operations alone, where all together may be as much
-  above <- rows$outcome == "slower" & ifelse(rows$by == "undisturbed",
-                                             rows$undisturbed_low > margin & rows$ci_high >= margin,
-                                             rows$ci_low > margin)
+  # of a part alone, where all together may be as much
+  low <- vapply(seq_len(nrow(rows)), function(i) of_part(rows[i, ], rows$by[i], "low"), 0)
+  above <- rows$outcome == "slower" & low > margin & rows$ci_high >= margin
   below <- rows$outcome != "undecided" & rows$ci_high < margin
   if (any(above)) "fail" else if (all(below)) "pass" else "inconclusive"
 }
@@ -339,7 +265,7 @@ setting_sentences <- function(result) {
 }
 
 quiet_writing_words <- function(result) {
-  most <- max(writing_bound(undisturbed_of(result$writing)))
+  most <- max(writing_bound(with_part(result$writing, "undisturbed")))
   if (!is.finite(most)) return("")
   sprintf(", %s %% where nothing interrupts the operations", plain(most))
 }
@@ -347,9 +273,7 @@ quiet_writing_words <- function(result) {
 setting_sentence <- function(row, margin) {
   what <- panel_name(row)
   range <- sprintf("%s to %s", format_effect(row$ci_low), format_effect(row$ci_high))
-  quiet <- undisturbed_of(row)
-  by_quiet <- row$by == "undisturbed"
-  leading <- if (by_quiet) quiet else row
+  leading <- with_part(row, row$by)
   ends <- sort(abs(c(leading$ci_low, leading$ci_high)))
   switch(
     row$outcome,
@@ -357,8 +281,13 @@ setting_sentence <- function(row, margin) {
     faster = paste0(
       sprintf("%s makes %s %s %% %s (%s to %s)", row$label, what, plain(abs(leading$estimate)), row$outcome,
               plain(ends[1]), plain(ends[2])),
-      if (by_quiet) {
-        sprintf(" where nothing interrupts it; with interruptions the change is %s, which does not decide",
+      c(all = "",
+        steady = sprintf(" in %s of %s sets of blocks, those in which the machine kept its speed",
+                         format_level(row$steady_sets), format_level(row$sets)),
+        undisturbed = " where nothing interrupts it")[[row$by]],
+      if (row$by != "all") {
+        sprintf("; %s the change is %s, which does not decide",
+                c(steady = "in all of them", undisturbed = "with interruptions")[[row$by]],
                 setting_change_words(row))
       },
       "."
@@ -367,14 +296,20 @@ setting_sentence <- function(row, margin) {
                               row$label, what, format_level(margin), format_effect(row$estimate), range),
     undecided = sprintf("%s: this run does not decide whether it changes %s (%s %%, %s), because %s.%s%s",
                         row$label, what, format_effect(row$estimate), range, undecided_because(row, margin),
-                        if (is.finite(row$undisturbed_high)) {
-                          paste0(" Where nothing interrupts it the change is ",
-                                 setting_change_words(quiet), ".")
-                        } else {
-                          ""
-                        },
-                        decides_in(row$needs_s))
+                        sharper_words(row), decides_in(row$needs_s))
   )
+}
+
+sharper_words <- function(row) {
+  said <- function(part) setting_change_words(with_part(row, part))
+  if (is.finite(row$steady_high)) {
+    sprintf(" Where the machine kept its speed (%s of %s sets of blocks) the change is %s.",
+            format_level(row$steady_sets), format_level(row$sets), said("steady"))
+  } else if (is.finite(row$undisturbed_high)) {
+    sprintf(" Where nothing interrupts it the change is %s.", said("undisturbed"))
+  } else {
+    ""
+  }
 }
 
 # "+0.07 % (-0.14 to +0.28)"
@@ -418,7 +353,7 @@ setting_part <- function(result) {
       "settling: what of the arm before shows in a block"
     ),
     c(
-      quiet_remarks(all, labels),
+      part_remarks(all, labels),
       if (NROW(found) > 0) {
         sprintf("%s: %s was '%s', and is '%s' now", found$host, found$file, found$found, found$left)
       }
@@ -443,13 +378,34 @@ setting_mechanism_parts <- function(result) {
   }))
 }
 
-# Of each arm the change of operations that nothing interrupts, each detour at the pilot's median.
-quiet_remarks <- function(rows, labels) {
-  known <- which(is.finite(rows$undisturbed_percent))
-  vapply(known, function(i) {
-    sprintf("%s, %s, where nothing interrupts it: %s, p = %s", labels[i], panel_name(rows[i, ]),
-            setting_change_words(undisturbed_of(rows[i, ])), format_p(rows$undisturbed_p[i]))
-  }, "")
+# Of each arm the change of the parts that not all blocks or times are in.
+part_remarks <- function(rows, labels) {
+  unlist(lapply(setdiff(setting_parts, "all"), function(part) {
+    known <- which(is.finite(of_part(rows, part, "percent")))
+    vapply(known, function(i) {
+      sprintf("%s, %s, %s%s, p = %s", labels[i], panel_name(rows[i, ]), sub(",? $", ": ", where_part[[part]]),
+              setting_change_words(with_part(rows[i, ], part)), format_p(of_part(rows[i, ], part, "p")))
+    }, "")
+  }), use.names = FALSE)
+}
+
+# Which sets are left out, and why; NULL: none is.
+left_out_words <- function(rows) {
+  stepped <- max(rows$stepped_sets)
+  unlike <- max(0, rows$sets - rows$stepped_sets - rows$steady_sets, na.rm = TRUE)
+  if (stepped + unlike == 0) return(NULL)
+  paste0(
+    sprintf("of %s sets of blocks", format_level(max(rows$sets))),
+    if (stepped > 0) {
+      sprintf(" up to %s are left out, because the sets before and after them have different speeds",
+              format_level(stepped))
+    },
+    if (stepped > 0 && unlike > 0) ", and",
+    if (unlike > 0) {
+      sprintf(paste(" up to %s are in no part that is steady or undisturbed, because the machine's speed",
+                    "changed within them"), format_level(unlike))
+    }
+  )
 }
 
 setting_table <- function(result) {
@@ -496,10 +452,11 @@ analyze_setting <- function(operands, values, form) {
 
 setting_estimates <- function(result) {
   rows <- result$rows
-  of <- function(rows, quantity, main) {
-    as_estimates(rows, quantity, channel = "time", main = main, value = rows$estimate,
-                 confidence = 1 - 2 * result$alpha, n_unit = rows$unit_of_inference, verdict = rows$outcome)
+  of <- function(part, quantity) {
+    mine <- with_part(rows[is.finite(of_part(rows, part, "percent")), ], part)
+    as_estimates(mine, quantity, channel = "time", main = part == "all", value = mine$estimate,
+                 confidence = 1 - 2 * result$alpha, n_unit = mine$unit_of_inference, verdict = mine$outcome)
   }
-  rbind(of(rows, "setting_change_percent", TRUE),
-        of(undisturbed_of(rows[is.finite(rows$undisturbed_percent), ]), "setting_undisturbed_percent", FALSE))
+  rbind(of("all", "setting_change_percent"), of("steady", "setting_steady_percent"),
+        of("undisturbed", "setting_undisturbed_percent"))
 }

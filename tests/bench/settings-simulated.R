@@ -12,7 +12,7 @@ file <- arguments[2]
 noiselab <- asNamespace("noiselab")
 
 # Logarithms of times of n blocks that follow each other, in percent; with an attribute `detours`: of which so
-# much is detours.
+# much is detours, and operations are timed one by one.
 noises <- list(
   white = function(n) stats::rnorm(n, 0, 0.5),
   # the machine's speed wanders
@@ -26,6 +26,14 @@ noises <- list(
     of_detours <- stats::rexp(n, 1 / 15) * (stats::runif(n) < 0.3)
     structure(stats::rnorm(n, 0, 0.4) + of_detours, detours = of_detours)
   },
+  # the machine has two speeds, and seldom changes from one to the other; detours
+  jumps = function(n) {
+    of_detours <- stats::rexp(n, 1 / 2)
+    slow <- cumsum(stats::runif(n) < 1 / 50) %% 2
+    structure(stats::rnorm(n, 0, 0.6) + 70 * slow + of_detours, detours = of_detours)
+  },
+  # some blocks are much slower or faster than others, and not by detours
+  outliers = function(n) structure(0.5 * stats::rt(n, 1.5), detours = stats::rexp(n, 1) / 10),
   # busy spells of some blocks
   spells = function(n) {
     stats::rnorm(n, 0, 0.3) + 3 * (cumsum(sample(c(-1, 0, 1), n, TRUE, c(0.1, 0.8, 0.1))) %% 5 == 0)

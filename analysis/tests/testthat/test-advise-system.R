@@ -148,11 +148,68 @@ test_that(paste0("where interruptions hide it, a difference of the operations th
   # a detour longer than the block leaves nothing to know
   expect_equal(undisturbed_ns(data.frame(wall_ns = c(100, 100), operations = 10, detour_ns = c(20, 120))),
                c(8, NA))
-  false <- vapply(1:200, function(seed) {
+  false <- vapply(1:70, function(seed) {
     got <- compare_settings(setting_campaign(0, sets = 30, detours = 30, seed = seed))$rows$outcome
     got %in% c("slower", "faster")
   }, TRUE)
-  expect_lte(sum(false), stats::qbinom(0.999, 200, 0.01))
+  expect_lte(sum(false), stats::qbinom(0.999, 70, 0.01))
+})
+
+# Blocks 70 % slower from one on to the next one of `at`, and `odd`: single ones, so much slower.
+with_speeds <- function(campaign, at, odd = integer(), slower = 40) {
+  n <- nrow(campaign$rows)
+  change <- 70 * (findInterval(seq_len(n), at) %% 2) + slower * (seq_len(n) %in% odd)
+  campaign$rows$wall_ns <- campaign$rows$wall_ns * exp(change / 100)
+  if (!is.null(campaign$rows$detour_ns)) {
+    campaign$rows$detour_ns <- campaign$rows$detour_ns * exp(change / 100)
+  }
+  campaign
+}
+
+test_that(paste0("where the machine's speed jumps, sets across a jump count nowhere, and those in which ",
+                 "it is steady have their say"), {
+  # 200 sets of three blocks: jumps in the sets 34, 67 and 150, most of whose blocks have the new speed, so
+  # the sets before them have unlike neighbours, too; single slow blocks in twenty others
+  odd <- seq(10, 570, 30)
+  jumpy <- with_speeds(setting_campaign(0.4, sets = 200, detours = 1, seed = 3), c(101, 200, 449), odd)
+  rows <- as.data.frame(jumpy$rows)
+  states <- set_states(rows, log(rows$wall_ns), log(undisturbed_ns(rows)))
+  across <- c(33, 34, 66, 67, 149, 150)
+  expect_equal(unique(rows$pair[states$stepped]), across)
+  expect_equal(unique(rows$pair[!states$steady]), sort(unique(c(across, (odd + 2) %/% 3))))
+  got <- compare_settings(jumpy, margin = 0.2)
+  expect_equal(c(got$rows$outcome, got$rows$by), c("slower", "steady"))
+  expect_equal(c(got$rows$sets, got$rows$stepped_sets, got$rows$steady_sets), c(200, 6, 176))
+  expect_true(got$rows$steady_low < 0.4 && 0.4 < got$rows$steady_high)
+  expect_match(setting_sentences(got)[1],
+               paste0("0[.][0-9]+ % slower \\(0[.][0-9]+ to 0[.][0-9]+\\) in 176 of 200 sets of blocks, ",
+                      "those in which the machine kept its speed; in all of them the change is .* does not decide"))
+  expect_match(got$notes, "of 200 sets of blocks up to 6 are left out, .* up to 18 are in no part",
+               all = FALSE)
+  expect_lte(max(nchar(part_lines(setting_part(got)))), 110)
+  # which sets they are does not depend on the arms: any order of these within sets says the same
+  set.seed(1)
+  at <- unlist(lapply(split(seq_len(nrow(rows)), rows$pair), function(i) i[sample(3)]))
+  mixed <- rows
+  mixed[c("wall_ns", "detour_ns")] <- rows[at, c("wall_ns", "detour_ns")]
+  again <- set_states(mixed, log(mixed$wall_ns), log(undisturbed_ns(mixed)))
+  expect_equal(again$steady, states$steady)
+  expect_equal(again$stepped, states$stepped)
+  # slow blocks that come with a value now and then: no part of the sets says that nothing changed
+  now_and_then <- setting_campaign(0, sets = 200, detours = 1, seed = 4)
+  mine <- which(now_and_then$rows$kind %in% "knob-1")
+  now_and_then <- with_speeds(now_and_then, integer(), mine[seq(5, 200, 20)], slower = 10)
+  now_and_then <- compare_settings(now_and_then, margin = 0.2)$rows
+  expect_true(now_and_then$outcome %in% c("slower", "undecided"))
+  expect_true(-0.2 < now_and_then$steady_low && now_and_then$steady_high < 0.2)
+  # a machine that jumps all the time has no speed that it keeps
+  wild <- with_speeds(setting_campaign(0, sets = 60, detours = 1), seq(2, 180, 4))
+  expect_false(any(set_states(as.data.frame(wild$rows), log(wild$rows$wall_ns),
+                              log(undisturbed_ns(wild$rows)))$stepped))
+  # one that keeps it has no sets to leave out
+  calm <- compare_settings(setting_campaign(0.4, sets = 100, detours = 1))$rows
+  expect_equal(c(calm$stepped_sets, calm$steady_sets), c(0, 100))
+  expect_true(is.na(calm$steady_percent))
 })
 
 test_that("with five launches the launch is the unit, and comparisons are counted together", {
