@@ -183,7 +183,8 @@ test_that(paste0("where the machine's speed jumps, sets across a jump count nowh
   expect_true(got$rows$steady_low < 0.4 && 0.4 < got$rows$steady_high)
   expect_match(setting_sentences(got)[1],
                paste0("0[.][0-9]+ % slower \\(0[.][0-9]+ to 0[.][0-9]+\\) in 176 of 200 sets of blocks, ",
-                      "those in which the machine kept its speed; in all of them the change is .* does not decide"))
+                      "those in which the machine kept its speed; in all of them the change is .* does not ",
+                      "decide"))
   expect_match(got$notes, "of 200 sets of blocks up to 6 are left out, .* up to 18 are in no part",
                all = FALSE)
   expect_lte(max(nchar(part_lines(setting_part(got)))), 110)
