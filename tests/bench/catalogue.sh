@@ -113,11 +113,12 @@ munin_node() {
     sed "s/^background .*/background 0/; s/^setsid .*/setsid 0/; s/^host .*/host 127.0.0.1/
         s/^port .*/port 14949/; s|^log_file .*|log_file $folder/log|; s|^pid_file .*|pid_file $folder/pid|" \
         /etc/munin/munin-node.conf >"$folder/munin.conf"
-    {
+    # not of a pipe: what asks sets would be lost with its process
+    asks 14949 < <(
         echo 'connect && cat >&3 <<END'
         find /etc/munin/plugins -mindepth 1 -printf 'fetch %f\n'
         printf 'quit\nEND\ncat <&3\n'
-    } | asks 14949
+    )
     way=(--agent-cmd "munin-node --config $folder/munin.conf")
 }
 zabbix_agent() {
