@@ -7,6 +7,9 @@
 /* A command that cannot work ends within this time: a wrong option, a port in use. Agents that need longer
  * are found out at the half's begin. */
 enum { START_MS = 20 };
+
+/* How it settles after its start: looks of LOOK_MS, one with at most LITTLE_NS (5 % of a CPU) is quiet. */
+enum { LOOK_MS = 500, LITTLE_NS = 25000000, BUSY_LOOKS = 6, MOST_LOOKS = 20 };
 #define PATIENCE_NS                                                                                          \
     INT64_C(5000000000) /* between SIGTERM and SIGKILL, unless a switch may not take so long */
 
@@ -113,9 +116,15 @@ static int end(struct na_agent *a, char *reason, int size) {
     return rc < 0 ? -1 : 0;
 }
 
+/* Lets go of what is left of one that ended by itself. -1 */
+static int gone(struct na_agent *a, const char *when, const char *why) {
+    char ignored[64];
+    nl_say(a->died, sizeof a->died, "%s: %s", when, why);
+    return end(a, ignored, sizeof ignored), -1;
+}
+
 static int start(struct na_agent *a, char *reason, int size) {
     pid_t pid;
-    char ignored[64];
     a->undo->patience_ns = PATIENCE_NS;
     a->is_daemon = 0;
     int is_counted = a->figures.starts_processes && na_cpu_open_child(&a->cpu) == 0;
@@ -129,10 +138,35 @@ static int start(struct na_agent *a, char *reason, int size) {
     struct pollfd ended = {.fd = nl_pidfd(pid), .events = POLLIN};
     poll(&ended, 1, START_MS);
     if (ended.fd >= 0) close(ended.fd);
-    if (lives(a, reason, size)) return 0;
-    nl_say(a->died, sizeof a->died, "at its start: %s", reason);
-    end(a, ignored, sizeof ignored);
-    return -1;
+    return lives(a, reason, size) ? 0 : gone(a, "at its start", reason);
+}
+
+/* CPU time of it in the next LOOK_MS, ns; -1: not known, or it is to end. */
+static int64_t use_now(struct na_agent *a) {
+    int64_t counts[NA_CPU_COUNTS];
+    members(a);
+    na_cpu_begin(&a->cpu, &a->set);
+    for (int ms = 0; ms < LOOK_MS; ms += LOOK_MS / 10) {
+        if (a->stop && atomic_load(a->stop)) return -1;
+        nl_sleep_ns(INT64_C(1000000) * LOOK_MS / 10);
+    }
+    members(a);
+    na_cpu_end(&a->cpu, &a->set, counts);
+    return counts[NA_CPU_NS];
+}
+
+/* While an agent starts it reads files, looks at its machine and starts its parts. That is over before a job
+ * begins, and not what it costs from then on. It has settled when it is little from the beginning, or for two
+ * looks, or when after BUSY_LOOKS it no longer uses less than before. */
+static void settle(struct na_agent *a) {
+    int64_t used[MOST_LOOKS], from_ns = nl_mono_ns();
+    for (int n = 0, n_little = 0; n < MOST_LOOKS; n++) {
+        used[n] = use_now(a);
+        n_little = used[n] <= LITTLE_NS ? n_little + 1 : 0;
+        if (used[n] < 0 || n_little == n + 1 || n_little == 2) return;
+        if (n + 1 >= BUSY_LOOKS && 2 * (used[n] + used[n - 1]) >= used[n - 2] + used[n - 3]) return;
+        if (nl_mono_ns() - from_ns > a->options->timeout_ns / 2) return;
+    }
 }
 
 /* Started once: from then on it is an agent that runs, and is frozen. */
@@ -140,6 +174,8 @@ static int place(struct na_agent *a, char *reason, int size) {
     char why[NA_REASON_BYTES];
     if (!a->options->freezes) return 0;
     if (start(a, reason, size)) return -1;
+    settle(a);
+    if (!lives(a, reason, size)) return gone(a, "while it settled", reason);
     members(a);
     a->is_on = 1;
     if (na_frozen_place(a, why, sizeof why) == 0) return 0;

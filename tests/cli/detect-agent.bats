@@ -185,6 +185,26 @@ END
         print used["on"], used["off"]; exit !(used["off"] < 0.05 * used["on"]) }' "$one"/agent.*.csv
 }
 
+@test "an agent that is busy while it starts has settled before it is measured" {
+    # a second of CPU time, then nothing
+    cat >"$BATS_TEST_TMPDIR/starter" <<'END'
+#!/usr/bin/env python3
+import time
+while time.process_time() < 1:
+    pass
+time.sleep(1000)
+END
+    chmod 755 "$BATS_TEST_TMPDIR/starter"
+    launch 1 --op empty --agent "--agent-cmd $BATS_TEST_TMPDIR/starter --freeze" --agent-period 20ms \
+        --half-period 20ms --warmup 0s --seconds 2 --launch-id one
+    awk "$header"'$c["arm"] == "on" { used += $c["agent_cpu_ns"]; n++ } END {
+        print used, n; exit !(n >= 10 && used < 1e8) }' "$OUT"/one/agent.*.csv
+    # one that ends meanwhile says so
+    printf '#!/bin/sh\nsleep 0.2\necho no disk >&2\nexit 4\n' >"$BATS_TEST_TMPDIR/starter"
+    fails_with 2 'no disk' launch 1 --op empty --agent "--agent-cmd $BATS_TEST_TMPDIR/starter --freeze" \
+        --agent-period 20ms --half-period 20ms --warmup 0s --seconds 2 --launch-id two
+}
+
 # launch_of_mortal ARGUMENTS: a launch whose agent is killed once there are rows: it fails, and says so
 launch_of_mortal() {
     start_agent 20ms
