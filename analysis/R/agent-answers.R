@@ -40,9 +40,13 @@ answer_row <- function(row, analysis, taken, locked) {
   quick <- mine$beyond[[1]]
   by_quick <- is.null(bursts) && !is.null(quick)
   if (by_quick) whole <- judged <- with_unseen(quick, watched, seen)
+  # Short segments are no picture of the whole: what was due comes when the agent is thawed, and a scrape when
+  # it is switched on.
+  stretches <- if (is.null(bursts) && !by_quick) stretch_figure(row, analysis$campaign)
+  if (!is.null(stretches)) whole <- judged <- percent(stretches)
   got <- agent_rule(bursts, whole, if (!is.null(bursts)) quick, agree, row$alpha, analysis$margin, watched,
                     seen, judged, if (by_quick) quick)
-  if (is.null(bursts) && !by_quick) {
+  if (is.null(bursts) && !by_quick && is.null(stretches)) {
     # Its own test is exact.
     got[c("value", "low", "high", "p_value")] <- row[c("estimate", "ci_low", "ci_high", "p_one_sided")]
     got$found <- isTRUE(row$verdict == "detected")
@@ -61,11 +65,16 @@ answer_row <- function(row, analysis, taken, locked) {
       got$p_above <- p_above(row, analysis$margin)
     }
   }
+  # nor do so few stretches see bursts that come seldom
+  if (!is.null(stretches) && got$margin_verdict %in% "below") {
+    got[c("margin_verdict", "margin_by")] <- list("inconclusive", NA_character_)
+  }
   scraper <- scraper_percent(analysis$campaign, as.character(row$kind))
   is_scrapers <- is_scrapers_margin(got, scraper, analysis$margin)
   if (is_scrapers) got[c("margin_verdict", "margin_by")] <- list("inconclusive", NA_character_)
-  limit <- if (by_quick) {
-    reach_of(quick, row$alpha) + reach_of(quick, 0.05)
+  alone <- if (by_quick) quick else if (!is.null(stretches)) whole
+  limit <- if (!is.null(alone)) {
+    reach_of(alone, row$alpha) + reach_of(alone, 0.05)
   } else if (is.null(bursts) || got$case == "more") {
     row$detection_limit
   } else {
@@ -124,11 +133,17 @@ answer_row <- function(row, analysis, taken, locked) {
   )
 }
 
-# CPU time of what asks the agent (--scrape), percent of one CPU, while the agent was on; 0: nothing asks it.
+# CPU time of what asks the agent (--scrape), percent of one CPU, while the agent was on undisturbed (each
+# quick half begins with a scrape); 0: nothing asks it.
 scraper_percent <- function(campaign, kind) {
   account <- campaign$agents
   if (is.null(account[["scraper_cpu_ns"]])) return(0)
   on <- which(is_agent_row(account) & as.character(account[["kind"]]) == kind)
+  for (id in unique(as.character(account[["launch"]][on]))) {
+    parts <- planned_parts(campaign, id)
+    if (is.null(parts)) next
+    on <- on[account[["launch"]][on] != id | account[["planned_ns"]][on] %in% parts$undisturbed]
+  }
   used <- per_second(account, on, "scraper_cpu_ns") / 1e7
   if (is.na(used)) 0 else used
 }
@@ -162,6 +177,30 @@ rows_of_answer <- function(row, campaign) {
       rows[["operation"]] == as.character(row$operation) & rows[["bytes"]] == row$bytes &
       (is.na(row$launch) | as.character(rows[["launch"]]) %in% row$launch)
   )
+}
+
+# Of quick halves what an undisturbed stretch with the agent takes longer than the nearest long half of the
+# launch without it: the mean of the logarithms of these ratios, over launches where they are enough. NULL:
+# another design, or fewer than least_stretches.
+least_stretches <- 7
+
+stretch_figure <- function(row, campaign) {
+  if (!is_quick_answer(row, campaign)) return(NULL)
+  rows <- as.data.frame(campaign$rows)
+  x <- log_or_na(operation_ns(rows))
+  on <- undisturbed_rows(campaign, rows_of_answer(row, campaign))
+  middle <- as.numeric(rows[["start_ns"]]) + as.numeric(rows[["wall_ns"]]) / 2
+  nearest <- vapply(on, function(i) {
+    off <- which(rows[["arm"]] == "off" & rows[["launch"]] == rows[["launch"]][i] &
+                   rows[["operation"]] == rows[["operation"]][i] & rows[["bytes"]] == rows[["bytes"]][i])
+    off <- off[rows[["planned_ns"]][off] == max(c(0, rows[["planned_ns"]][off]))]
+    if (length(off) == 0) NA_integer_ else off[which.min(abs(middle[off] - middle[i]))]
+  }, 0L)
+  d <- x[on] - x[nearest]
+  known <- is.finite(d)
+  if (sum(known) < least_stretches) return(NULL)
+  est <- widest_mean(d[known], as.character(rows[["launch"]][on][known]), row$alpha)
+  if (isTRUE(est$se > 0)) figure_of_t(est$estimate, est$se, est$df)
 }
 
 # Undisturbed seconds with the agent, where no bursts are on record.

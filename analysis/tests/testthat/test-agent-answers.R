@@ -396,3 +396,34 @@ test_that("what a scraper may have cost fails no agent, and is said beside the s
                fixed = TRUE)
   expect_match(flat(much$out), "may do so by the scraper, which used 2.50 % of one CPU", fixed = TRUE)
 })
+
+test_that("where bursts have no figure, quick halves are not the whole: stretches and long halves are", {
+  set.seed(2)
+  # nine sets: a stretch, 10 % slower with the agent, a long pair, and eight short ones, 60 % slower with it
+  planned <- c(1e9, 2.5e8, 2.5e8, rep(2.5e7, 16))
+  arm <- c("on", rep(c("off", "on"), 9))
+  rows <- data.frame(launch = "one", operation = "barrier", bytes = 0, ranks = 2,
+                     pair = rep(1:90, each = 2)[1:171], planned_ns = rep(planned, 9), arm = rep(arm, 9))
+  rows$kind <- ifelse(rows$arm == "on", "asked", NA)
+  rows$level_requested_percent <- ifelse(rows$arm == "on", Inf, 0)
+  slower <- ifelse(rows$arm == "off", 0, ifelse(rows$planned_ns == 2.5e7, 0.6, log(1.1)))
+  rows$wall_ns <- rows$planned_ns
+  rows$operations <- rows$planned_ns / 1000 / exp(slower + stats::rnorm(171, 0, 0.005))
+  rows$start_ns <- cumsum(c(0, rows$wall_ns[-171]))
+  options <- list(design = "quick", half_period_ns = 2.5e7, long_half_ns = 2.5e8, block_ns = 1e9)
+  campaign <- list(rows = data.table::as.data.table(rows), launches = list(one = list(options = options)))
+  row <- data.frame(kind = "asked", operation = "barrier", bytes = 0, launch = "one", alpha = 0.01)
+  got <- stretch_figure(row, campaign)
+  ends <- 100 * expm1(got$ends(0.01))
+  expect_true(ends[1] < 10 && 10 < ends[2] && ends[2] - ends[1] < 4)
+  # too few, or another design
+  short <- campaign
+  short$rows <- campaign$rows[1:114, ]
+  expect_null(stretch_figure(row, short))
+  campaign$launches$one$options$design <- "blocks"
+  expect_null(stretch_figure(row, campaign))
+  # a scraper's work is that of the stretches, too: each quick half begins with a scrape
+  account <- cbind(rows, scraper_cpu_ns = ifelse(rows$planned_ns == 1e9, 2e7, 0.5 * rows$wall_ns))
+  asked <- list(agents = account, launches = list(one = list(options = options)))
+  expect_equal(scraper_percent(asked, "asked"), 2)
+})
