@@ -158,6 +158,7 @@ struct nt_watch {
     int n_users, users_room;
 
     int64_t slept_cpu_ns; /* this thread's CPU time at its last sleep */
+    int64_t awake_ns;     /* on CLOCK_MONOTONIC, it has run since then at most */
     int64_t own_longest_ns, own_cpu_ns, own_wakeups;
 };
 
