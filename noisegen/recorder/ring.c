@@ -8,9 +8,16 @@ enum { MIN_RING_BYTES = 64 << 10, MAX_RECORD_BYTES = 256 };
  * not in older headers). */
 #define FORMAT_LOST (UINT64_C(1) << 4)
 
-/* ---- what the kernel writes: struct perf_event_header, a body, and this at the end of every record ---- */
+/* ---- what the kernel writes: struct perf_event_header, a body, and this at the end of every record; of
+ * rings that join it ends with the time ---- */
 
 struct sample_id { uint32_t pid, tid; uint64_t time; uint32_t cpu, reserved; };
+
+enum { JOINED_ID_BYTES = offsetof(struct sample_id, cpu) };
+
+_Static_assert(sizeof(struct nr_switch) ==
+                   2 * (sizeof(struct perf_event_header) + sizeof(uint64_t) + JOINED_ID_BYTES),
+               "two records of the kernel, side by side");
 
 struct task_body {
     struct perf_event_header header;
@@ -51,12 +58,18 @@ int nr_rings_add(struct nr_rings *r, struct perf_event_attr *attributes, pid_t t
     size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     if (NL_GROW(r->heap, r->n, r->heap_capacity) || NL_GROW(r->rings, r->n, r->capacity)) return -1;
     attributes->wakeup_watermark = (uint32_t)(bytes / 2);
+    if (r->joins) attributes->sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
     int fd = open_event(attributes, tid, cpu);
     if (fd < 0) return -1;
-    void *page = mmap(NULL, page_bytes + (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    struct perf_event_mmap_page *page =
+        mmap(NULL, page_bytes + (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     int error = errno;
     if (page != MAP_FAILED)
-        r->rings[r->n++] = (struct nr_ring){.fd = fd, .page = page, .bytes = (uint64_t)bytes};
+        r->rings[r->n++] = (struct nr_ring){.fd = fd,
+                                            .page = page,
+                                            .data = (const char *)page + page->data_offset,
+                                            .cpu = cpu,
+                                            .bytes = (uint64_t)bytes};
     else close(fd);
     errno = error;
     return page != MAP_FAILED ? 0 : -1;
@@ -89,34 +102,60 @@ int nr_rings_enable(struct nr_rings *r) {
 
 /* ---- reading ---- */
 
-static const char *data_of(const struct nr_ring *ring) {
-    return (const char *)ring->page + ring->page->data_offset;
-}
-
 static size_t size_at(const struct nr_ring *ring, uint64_t at) {
     /* records are aligned to 8: a header is never split */
-    const struct perf_event_header *header = (const void *)(data_of(ring) + (at & (ring->bytes - 1)));
+    const struct perf_event_header *header = (const void *)(ring->data + (at & (ring->bytes - 1)));
     return header->size;
 }
 
+static size_t id_bytes(const struct nr_rings *r) {
+    return r->joins ? JOINED_ID_BYTES : sizeof(struct sample_id);
+}
+
 /* The time of the record at the tail. */
-static int64_t time_at_tail(const struct nr_ring *ring) {
+static int64_t time_at_tail(const struct nr_rings *r, const struct nr_ring *ring) {
     uint64_t end = ring->tail + size_at(ring, ring->tail);
-    uint64_t at = end - sizeof(struct sample_id) + offsetof(struct sample_id, time);
-    return *(const int64_t *)(const void *)(data_of(ring) + (at & (ring->bytes - 1)));
+    uint64_t at = end - id_bytes(r) + offsetof(struct sample_id, time);
+    return *(const int64_t *)(const void *)(ring->data + (at & (ring->bytes - 1)));
+}
+
+static int64_t next_of(const struct nr_rings *r, int at) {
+    return at < r->n_heap ? r->rings[r->heap[at]].next_ns : INT64_MAX;
 }
 
 static void sift_down(struct nr_rings *r, int at) {
     for (;;) {
         int least = at;
-        for (int child = 2 * at + 1; child <= 2 * at + 2 && child < r->n_heap; child++)
-            if (r->rings[r->heap[child]].next_ns < r->rings[r->heap[least]].next_ns) least = child;
+        for (int child = 2 * at + 1; child <= 2 * at + 2; child++)
+            if (next_of(r, child) < next_of(r, least)) least = child;
         if (least == at) return;
         int swapped = r->heap[at];
         r->heap[at] = r->heap[least];
         r->heap[least] = swapped;
         at = least;
     }
+}
+
+/* The ring on top has another record now, or is another one. */
+static void order(struct nr_rings *r) {
+    if (r->n_heap == 2) { /* they take turns */
+        int other = r->heap[1];
+        int64_t first_ns = r->rings[r->heap[0]].next_ns, other_ns = r->rings[other].next_ns;
+        if (other_ns < first_ns) r->heap[1] = r->heap[0], r->heap[0] = other;
+        r->others_ns = other_ns < first_ns ? first_ns : other_ns;
+        return;
+    }
+    sift_down(r, 0);
+    r->others_ns = next_of(r, 1) < next_of(r, 2) ? next_of(r, 1) : next_of(r, 2);
+}
+
+/* What lay at the tail of the ring on top has been taken. */
+static void go_on(struct nr_rings *r, struct nr_ring *ring) {
+    if (ring->tail < ring->head) {
+        ring->next_ns = time_at_tail(r, ring);
+        if (ring->next_ns <= r->others_ns) return;
+    } else r->heap[0] = r->heap[--r->n_heap];
+    order(r);
 }
 
 /* The kernel leaves out what has no room: with room for the longest record it has left out nothing. */
@@ -131,24 +170,22 @@ void nr_rings_look(struct nr_rings *r) {
         struct nr_ring *ring = &r->rings[i];
         see_head(ring);
         if (ring->tail == ring->head) continue;
-        ring->next_ns = time_at_tail(ring);
+        ring->next_ns = time_at_tail(r, ring);
         r->heap[r->n_heap++] = i;
     }
-    for (int i = r->n_heap / 2 - 1; i >= 0; i--) sift_down(r, i);
+    for (int i = r->n_heap / 2 - 1; i > 0; i--) sift_down(r, i);
+    order(r);
 }
 
 /* Translates one record; 0 for a type that is of no use here. */
 static int translate(struct nr_ring *ring, const struct perf_event_header *header, struct nr_record *out) {
-    const struct sample_id *id = (const void *)((const char *)header + header->size - sizeof *id);
     const struct task_body *task = (const void *)header;
     const struct name_body *name = (const void *)header;
-    *out =
-        (struct nr_record){.time_ns = (int64_t)id->time, .cpu = (int)id->cpu, .pid = id->pid, .tid = id->tid};
     switch (header->type) {
     case PERF_RECORD_SWITCH:
     case PERF_RECORD_SWITCH_CPU_WIDE:
         out->type = header->misc & PERF_RECORD_MISC_SWITCH_OUT ? NR_RECORD_OUT : NR_RECORD_IN;
-        out->is_preempted = (header->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0;
+        out->is_preempted = nr_is_preempted(header);
         return 1;
     case PERF_RECORD_FORK:
     case PERF_RECORD_EXIT:
@@ -172,38 +209,76 @@ static int translate(struct nr_ring *ring, const struct perf_event_header *heade
     }
 }
 
-/* The kernel writes at a switch who leaves, and right after it who comes. */
+/* The record at a place in one piece: where it lies, or a copy. A longer one than all that are asked for is
+ * left out: NULL. */
+static const void *whole_at(const struct nr_ring *ring, uint64_t at, char *copy) {
+    uint64_t place = at & (ring->bytes - 1), first = ring->bytes - place;
+    size_t size;
+    if (first >= MAX_RECORD_BYTES || (size = size_at(ring, at)) <= first) return ring->data + place;
+    if (size > MAX_RECORD_BYTES) return NULL;
+    memcpy(copy, ring->data + place, first);
+    memcpy(copy + first, ring->data, size - first);
+    return copy;
+}
+
+static int is_switch(const struct perf_event_header *header, int is_out) {
+    return header->type == PERF_RECORD_SWITCH_CPU_WIDE &&
+           !(header->misc & PERF_RECORD_MISC_SWITCH_OUT) == !is_out;
+}
+
+int nr_rings_switches(struct nr_rings *r, int64_t until_ns, int most, const struct nr_switch **switches,
+                      int *cpu) {
+    if (r->n_heap == 0) return 0;
+    struct nr_ring *ring = &r->rings[r->heap[0]];
+    uint64_t at = ring->tail & (ring->bytes - 1), bytes = ring->head - ring->tail;
+    if (bytes > ring->bytes - at) bytes = ring->bytes - at;
+    const struct nr_switch *s = (const void *)(ring->data + at), *first = s,
+                           *end = s + (bytes / sizeof *s < (size_t)most ? (int)(bytes / sizeof *s) : most);
+    if (until_ns > r->others_ns) until_ns = r->others_ns;
+    while (s < end && s->out_ns < until_ns && is_switch(&s->out, 1) && is_switch(&s->in, 0)) s++;
+    if (s == first) return 0;
+    *switches = first;
+    *cpu = ring->cpu;
+    ring->tail += (uint64_t)(s - first) * sizeof *s;
+    go_on(r, ring);
+    return (int)(s - first);
+}
+
+/* Who comes, where that is the next record: the kernel writes it right after who leaves. */
 static void join(struct nr_ring *ring, struct nr_record *out) {
-    uint64_t at = ring->tail & (ring->bytes - 1);
-    if (ring->tail == ring->head || ring->bytes - at < MAX_RECORD_BYTES) return;
-    const struct perf_event_header *header = (const void *)(data_of(ring) + at);
-    if (header->type != PERF_RECORD_SWITCH_CPU_WIDE || header->misc & PERF_RECORD_MISC_SWITCH_OUT) return;
-    const struct sample_id *id = (const void *)((const char *)header + header->size - sizeof *id);
-    out->in_ns = (int64_t)id->time;
-    out->in_pid = id->pid;
-    out->in_tid = id->tid;
-    ring->tail += header->size;
+    _Alignas(8) char copy[MAX_RECORD_BYTES];
+    struct nr_switch s;
+    if (ring->tail == ring->head) return;
+    const struct perf_event_header *in = whole_at(ring, ring->tail, copy);
+    if (!in || !is_switch(in, 0)) return;
+    memcpy(&s.in, in, sizeof s / 2);
+    out->in_ns = s.in_ns;
+    out->in_pid = s.in_pid;
+    out->in_tid = s.in_tid;
+    ring->tail += in->size;
+}
+
+/* Takes the record at the tail; 0 for a type that is of no use here. */
+static int take(const struct nr_rings *r, struct nr_ring *ring, struct nr_record *record) {
+    _Alignas(8) char copy[MAX_RECORD_BYTES];
+    const struct perf_event_header *header = whole_at(ring, ring->tail, copy);
+    ring->tail += size_at(ring, ring->tail);
+    if (!header) return 0;
+    struct sample_id id = {.cpu = (uint32_t)ring->cpu};
+    memcpy(&id, (const char *)header + header->size - id_bytes(r), id_bytes(r));
+    *record =
+        (struct nr_record){.time_ns = (int64_t)id.time, .cpu = (int)id.cpu, .pid = id.pid, .tid = id.tid};
+    if (!translate(ring, header, record)) return 0;
+    if (r->joins && record->type == NR_RECORD_OUT) join(ring, record);
+    return 1;
 }
 
 int nr_rings_next(struct nr_rings *r, int64_t until_ns, struct nr_record *record) {
     while (r->n_heap > 0) {
         struct nr_ring *ring = &r->rings[r->heap[0]];
         if (ring->next_ns >= until_ns) return 0;
-        _Alignas(8) char copy[MAX_RECORD_BYTES];
-        size_t size = size_at(ring, ring->tail), at = ring->tail & (ring->bytes - 1);
-        size_t first = ring->bytes - at;
-        int is_useful = 0;
-        if (size <= first) is_useful = translate(ring, (const void *)(data_of(ring) + at), record);
-        else if (size <= sizeof copy) { /* a longer one is of no type asked for */
-            memcpy(copy, data_of(ring) + at, first);
-            memcpy(copy + first, data_of(ring), size - first);
-            is_useful = translate(ring, (const void *)copy, record);
-        }
-        ring->tail += size;
-        if (r->joins && is_useful && record->type == NR_RECORD_OUT) join(ring, record);
-        if (ring->tail < ring->head) ring->next_ns = time_at_tail(ring);
-        else r->heap[0] = r->heap[--r->n_heap];
-        sift_down(r, 0);
+        int is_useful = take(r, ring, record);
+        go_on(r, ring);
         if (is_useful) return 1;
     }
     return 0;
@@ -238,5 +313,5 @@ void nr_rings_close(struct nr_rings *r) {
         close(r->rings[i].fd);
     }
     NL_FREE(r->rings, r->heap, r->redirected);
-    *r = (struct nr_rings){0};
+    *r = (struct nr_rings){.joins = r->joins};
 }

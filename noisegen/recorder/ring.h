@@ -28,9 +28,27 @@ struct nr_record {
     char name[16];                   /* name */
 };
 
+/* A switch as the kernel writes it into rings that join: who leaves, and who comes. */
+struct nr_switch {
+    struct perf_event_header out;
+    uint32_t next_pid, next_tid;
+    uint32_t out_pid, out_tid; /* UINT32_MAX: a task that is gone */
+    int64_t out_ns;
+    struct perf_event_header in;
+    uint32_t last_pid, last_tid;
+    uint32_t in_pid, in_tid;
+    int64_t in_ns;
+};
+
+static inline int nr_is_preempted(const struct perf_event_header *out) {
+    return (out->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0;
+}
+
 struct nr_ring {
     int fd;
-    struct perf_event_mmap_page *page; /* the ring follows it */
+    struct perf_event_mmap_page *page;
+    const char *data; /* the ring, which follows it */
+    int cpu;          /* -1: of a thread */
     uint64_t bytes /* a power of two */, tail, head;
     int may_have_lost; /* it was full, or nearly, since its losses were read */
     uint64_t read_lost; /* losses by the event's own count, when it was read last */
@@ -43,8 +61,10 @@ struct nr_rings {
     int n, capacity;
     int *heap; /* indices of rings that hold records, the oldest record on top */
     int n_heap, heap_capacity;
-    int joins;       /* a task that leaves and the one that comes then are one record */
-    int *redirected; /* descriptors of events that write into another one's ring */
+    int64_t others_ns; /* the oldest record of the rings that are not on top */
+    int joins;         /* set before rings are added, all of CPUs: a task that leaves and the one that comes
+                          then are one record, and none says its CPU */
+    int *redirected;   /* descriptors of events that write into another one's ring */
     int n_redirected, redirected_capacity;
 };
 
@@ -73,7 +93,14 @@ void nr_rings_look(struct nr_rings *rings);
 int nr_rings_next(struct nr_rings *rings, int64_t until_ns, struct nr_record *record);
 void nr_rings_done(struct nr_rings *rings);
 
+/* Of rings that join, before nr_rings_next: the switches that come next, where they lie side by side, at most
+ * `most`, all of one CPU. They are good until nr_rings_done. Their number; 0: nr_rings_next says what comes
+ * next. */
+int nr_rings_switches(struct nr_rings *rings, int64_t until_ns, int most, const struct nr_switch **switches,
+                      int *cpu);
+
 /* Records that the kernel could not write until now, those included of which no record tells yet. */
 uint64_t nr_rings_lost(struct nr_rings *rings);
 
+/* `joins` stays. */
 void nr_rings_close(struct nr_rings *rings);

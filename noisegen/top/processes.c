@@ -8,7 +8,6 @@
 #define USERS_NS 250000 /* what reading them takes about */
 
 enum {
-    THREAD_PAGE = 512,
     LAST_OF_SYSTEM = 2 /* init and kthreadd: what they started stands for itself */,
     PORTION = 256 /* of tasks that have ended, some 50 us */
 };
@@ -17,25 +16,38 @@ int nt_processes_open(struct nt_watch *w) {
     w->n_numbers = (uint32_t)nr_proc_number("/proc/sys/kernel/pid_max", 1 << 22) + 1;
     /* room for all of them, which takes no memory before it is used: to grow a table of thousands takes a
      * millisecond */
-    if (NL_NEW(w->process_of, w->n_numbers) && NL_NEW(w->thread_of, w->n_numbers / THREAD_PAGE + 1) &&
+    if (NL_NEW(w->process_of, w->n_numbers) && NL_NEW(w->thread_of, w->n_numbers / NT_THREAD_PAGE + 1) &&
         NL_NEW(w->processes, NT_MOST_PROCESSES))
         return 0;
     return nl_error("no memory for the table of tasks");
 }
 
+/* Room for the last bursts of a process; where many begin and end, malloc would take most of the time. */
+static struct nt_burst *new_last(struct nt_watch *w) {
+    struct nt_burst *last = w->spare_lasts;
+    if (!last) return malloc(NT_LAST_BURSTS * sizeof *last);
+    memcpy(&w->spare_lasts, last, sizeof w->spare_lasts);
+    return last;
+}
+
+static void put_back_last(struct nt_watch *w, struct nt_burst *last) {
+    if (!last) return;
+    memcpy(last, &w->spare_lasts, sizeof w->spare_lasts);
+    w->spare_lasts = last;
+}
+
 void nt_processes_close(struct nt_watch *w) {
+    while (w->spare_lasts) free(new_last(w));
     for (int i = 0; i < w->n_processes; i++)
         free(w->processes[i].last);
-    for (uint32_t i = 0; w->thread_of && i <= w->n_numbers / THREAD_PAGE; i++)
+    for (uint32_t i = 0; w->thread_of && i <= w->n_numbers / NT_THREAD_PAGE; i++)
         free(w->thread_of[i]);
     NL_FREE(w->processes, w->free_places, w->process_of, w->thread_of, w->active, w->ended, w->users);
 }
 
 /* ---- the table ---- */
 
-int32_t nt_process(struct nt_watch *w, pid_t pid) {
-    if (pid <= 0 || (uint32_t)pid >= w->n_numbers) return -1;
-    if (w->process_of[pid] > 0) return w->process_of[pid] - 1;
+int32_t nt_new_process(struct nt_watch *w, pid_t pid) {
     int32_t place;
     if (w->n_free > 0)
         place = w->free_places[--w->n_free];
@@ -48,17 +60,14 @@ int32_t nt_process(struct nt_watch *w, pid_t pid) {
     return place;
 }
 
-struct nt_thread *nt_thread(struct nt_watch *w, uint32_t tid) {
-    if (tid >= w->n_numbers) return NULL;
-    struct nt_thread **page = &w->thread_of[tid / THREAD_PAGE];
-    if (!*page && !NL_NEW(*page, THREAD_PAGE)) return NULL;
-    return &(*page)[tid % THREAD_PAGE];
+struct nt_thread *nt_new_thread(struct nt_watch *w, uint32_t tid) {
+    struct nt_thread **page = &w->thread_of[tid / NT_THREAD_PAGE];
+    return NL_NEW(*page, NT_THREAD_PAGE) ? &(*page)[tid % NT_THREAD_PAGE] : NULL;
 }
 
-void nt_is_active(struct nt_watch *w, int32_t place) {
-    struct nt_process *p = &w->processes[place];
-    if (p->is_active || NL_GROW(w->active, w->n_active, w->active_room)) return;
-    p->is_active = 1;
+void nt_add_active(struct nt_watch *w, int32_t place) {
+    if (NL_GROW(w->active, w->n_active, w->active_room)) return;
+    w->processes[place].is_active = 1;
     w->active[w->n_active++] = place;
 }
 
@@ -155,7 +164,7 @@ void nt_forget_ended(struct nt_watch *w) {
             continue;
         }
         if (w->process_of[p->pid] == place + 1) w->process_of[p->pid] = 0;
-        free(p->last);
+        put_back_last(w, p->last);
         *p = (struct nt_process){0};
         w->free_places[w->n_free++] = place;
     }
@@ -168,7 +177,7 @@ void nt_count_burst(struct nt_watch *w, int32_t place, int64_t start_ns, int64_t
     p->n_bursts++;
     p->burst_ns += length_ns;
     if (length_ns > p->longest_ns) p->longest_ns = length_ns;
-    if (!p->last && !NL_NEW(p->last, NT_LAST_BURSTS)) return;
+    if (!p->last && !(p->last = new_last(w))) return;
     p->last[p->n_last++ % NT_LAST_BURSTS] = (struct nt_burst){start_ns, length_ns};
 }
 

@@ -13,10 +13,21 @@ int nt_processes_open(struct nt_watch *w);
 void nt_processes_close(struct nt_watch *w);
 
 /* The process of that number, made where it is new; -1 without room. */
-int32_t nt_process(struct nt_watch *w, pid_t pid);
+int32_t nt_new_process(struct nt_watch *w, pid_t pid);
+static inline int32_t nt_process(struct nt_watch *w, pid_t pid) {
+    if (pid <= 0 || (uint32_t)pid >= w->n_numbers) return -1;
+    int32_t place = w->process_of[pid] - 1;
+    return place >= 0 ? place : nt_new_process(w, pid);
+}
 
-/* A thread; NULL without memory, or of a number out of range. */
-struct nt_thread *nt_thread(struct nt_watch *w, uint32_t tid);
+/* A thread, whose place stays; NULL without memory, or of a number out of range. */
+enum { NT_THREAD_PAGE = 512 };
+struct nt_thread *nt_new_thread(struct nt_watch *w, uint32_t tid);
+static inline struct nt_thread *nt_thread(struct nt_watch *w, uint32_t tid) {
+    if (tid >= w->n_numbers) return NULL;
+    struct nt_thread *page = w->thread_of[tid / NT_THREAD_PAGE];
+    return page ? &page[tid % NT_THREAD_PAGE] : nt_new_thread(w, tid);
+}
 
 /* Somebody was born, has a new name, has ended. */
 void nt_born(struct nt_watch *w, pid_t pid, pid_t parent);
@@ -35,7 +46,10 @@ const char *nt_user_name(struct nt_watch *w, uid_t uid);
 int nt_find_program(struct nt_watch *w);
 
 /* A process that is in `active` now. */
-void nt_is_active(struct nt_watch *w, int32_t process);
+void nt_add_active(struct nt_watch *w, int32_t process);
+static inline void nt_is_active(struct nt_watch *w, int32_t process) {
+    if (!w->processes[process].is_active) nt_add_active(w, process);
+}
 
 /* Of processes that have ended the time goes to who started them; what has been told is forgotten. */
 void nt_fold_ended(struct nt_watch *w);

@@ -46,6 +46,7 @@ static void visit_cpus(const struct nt_watch *w) {
 static int open_cpu(struct nt_watch *w, char *why, size_t size) {
     int64_t bytes = RING_BYTES, memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
     while (bytes > OTHER_RING_BYTES && bytes * w->n_watched > memory / MOST_OF_MEMORY) bytes /= 2;
+    w->rings.joins = 1;
     if (nr_rings_share(&w->rings, open_rings, w, bytes) || nr_rings_enable(&w->rings)) {
         int error = errno;
         nr_rings_close(&w->rings);
@@ -56,7 +57,6 @@ static int open_cpu(struct nt_watch *w, char *why, size_t size) {
                       "most 0 (here %d)",
                       (int)nr_proc_number("/proc/sys/kernel/perf_event_paranoid", -1));
     }
-    w->rings.joins = 1;
     w->enabled_ns = nl_mono_ns();
     for (int cpu = 0; cpu < w->n_cpus; cpu++)
         w->runners[cpu] = (struct nt_runner){.knowledge = NT_SOMEBODY, .since_ns = w->enabled_ns};
@@ -68,44 +68,62 @@ static int open_cpu(struct nt_watch *w, char *why, size_t size) {
 
 /* Who is behind the numbers of a record; -1: nobody, or a task that is gone. */
 static int32_t whose(struct nt_watch *w, uint32_t pid) {
-    return pid > 0 && pid < w->n_numbers ? nt_process(w, (pid_t)pid) : -1;
+    return nt_process(w, pid < w->n_numbers ? (pid_t)pid : -1);
 }
 
-static void ran(struct nt_watch *w, int32_t process, uint32_t tid, int cpu, int64_t since_ns,
-                int64_t until_ns) {
-    struct nt_thread *thread = nt_thread(w, tid);
+static inline void ran(struct nt_watch *w, const struct nt_runner *runner, int cpu, int64_t until_ns) {
+    struct nt_thread *thread = runner->thread;
+    int32_t process = runner->process;
+    int64_t since_ns = runner->since_ns;
     if (process < 0) return;
     nt_ran(w, process, cpu, since_ns, until_ns);
     if (!thread) return;
-    if (!thread->is_in_burst || thread->process != process)
-        *thread = (struct nt_thread){.process = process, .is_in_burst = 1, .start_ns = since_ns};
+    if (!thread->is_in_burst || thread->process != process) {
+        thread->process = process;
+        thread->is_in_burst = 1;
+        thread->start_ns = since_ns;
+        thread->busy_ns = 0;
+    }
     thread->busy_ns += until_ns - since_ns;
 }
 
 static void come(struct nt_watch *w, struct nt_runner *runner, uint32_t pid, uint32_t tid, int64_t at_ns) {
     runner->since_ns = at_ns;
+    runner->knowledge = NT_IDLE;
+    if (tid == 0) return;
     runner->tid = tid;
     runner->process = whose(w, pid);
-    runner->knowledge = tid == 0 ? NT_IDLE : NT_KNOWN;
+    runner->thread = nt_thread(w, tid);
+    runner->knowledge = NT_KNOWN;
 }
 
-static void leave(struct nt_watch *w, struct nt_runner *runner, const struct nr_record *record) {
-    int is_gone = record->tid == UINT32_MAX; /* a task that ends has lost its number by then */
-    if (runner->knowledge == NT_SOMEBODY && !is_gone && record->tid > 0) {
-        runner->process = whose(w, record->pid);
-        runner->tid = record->tid;
-        runner->knowledge = NT_KNOWN;
-    }
-    if (runner->knowledge == NT_KNOWN && (is_gone || runner->tid == record->tid)) {
-        ran(w, runner->process, runner->tid, record->cpu, runner->since_ns, record->time_ns);
-        struct nt_thread *thread = nt_thread(w, runner->tid);
-        if (thread && thread->is_in_burst && !record->is_preempted) {
+static void leave(struct nt_watch *w, struct nt_runner *runner, int cpu, uint32_t pid, uint32_t tid,
+                  int64_t at_ns, int is_preempted) {
+    int is_gone = tid == UINT32_MAX; /* a task that ends has lost its number by then */
+    if (runner->knowledge == NT_SOMEBODY && !is_gone) come(w, runner, pid, tid, runner->since_ns);
+    if (runner->knowledge == NT_KNOWN && (is_gone || runner->tid == tid)) {
+        struct nt_thread *thread = runner->thread;
+        ran(w, runner, cpu, at_ns);
+        if (thread && thread->is_in_burst && !is_preempted) {
             nt_count_burst(w, thread->process, thread->start_ns, thread->busy_ns);
             thread->is_in_burst = 0;
         }
     }
     runner->knowledge = NT_IDLE;
-    runner->since_ns = record->time_ns;
+    runner->since_ns = at_ns;
+}
+
+/* The switches of one CPU that come next, at most BREATH. Their number. */
+static int follow_switches(struct nt_watch *w, int64_t until_ns) {
+    const struct nr_switch *s;
+    int cpu, n = nr_rings_switches(&w->rings, until_ns, BREATH, &s, &cpu);
+    if (n == 0 || cpu >= w->n_cpus) return n;
+    struct nt_runner *runner = &w->runners[cpu];
+    for (const struct nr_switch *end = s + n; s < end; s++) {
+        leave(w, runner, cpu, s->out_pid, s->out_tid, s->out_ns, nr_is_preempted(&s->out));
+        come(w, runner, s->in_pid, s->in_tid, s->in_ns);
+    }
+    return n;
 }
 
 static void follow(struct nt_watch *w, const struct nr_record *record) {
@@ -113,7 +131,7 @@ static void follow(struct nt_watch *w, const struct nr_record *record) {
     switch (record->type) {
     case NR_RECORD_IN: come(w, runner, record->pid, record->tid, record->time_ns); return;
     case NR_RECORD_OUT:
-        leave(w, runner, record);
+        leave(w, runner, record->cpu, record->pid, record->tid, record->time_ns, record->is_preempted);
         if (record->in_ns > 0) come(w, runner, record->in_pid, record->in_tid, record->in_ns);
         return;
     case NR_RECORD_LOST: runner->knowledge = NT_NOBODY; return;
@@ -134,11 +152,17 @@ static void follow(struct nt_watch *w, const struct nr_record *record) {
 
 static void look(struct nt_watch *w, int64_t until_ns) {
     struct nr_record record;
-    for (int n = PORTION; n == PORTION;) { /* each portion gives its room back to the kernel */
+    for (int n = PORTION, n_done = 0; n >= PORTION;) { /* each portion gives its room back to the kernel */
         nr_rings_look(&w->rings);
-        for (n = 0; n < PORTION && nr_rings_next(&w->rings, until_ns, &record); n++) {
-            if (record.cpu < w->n_cpus) follow(w, &record);
-            if (n % BREATH == BREATH - 1) nt_breathe(w);
+        for (n = 0; n < PORTION;) {
+            int n_taken = follow_switches(w, until_ns);
+            if (n_taken == 0 && !nr_rings_next(&w->rings, until_ns, &record)) break;
+            if (n_taken == 0 && record.cpu < w->n_cpus) follow(w, &record);
+            n += n_taken > 0 ? n_taken : 1;
+            n_done += n_taken > 0 ? n_taken : 1;
+            if (n_done < BREATH) continue;
+            n_done = 0;
+            nt_breathe(w);
         }
         nr_rings_done(&w->rings);
     }
@@ -147,7 +171,7 @@ static void look(struct nt_watch *w, int64_t until_ns) {
     for (int cpu = 0; cpu < w->n_cpus && until_ns == w->end_ns; cpu++) {
         struct nt_runner *runner = &w->runners[cpu];
         if (runner->knowledge != NT_KNOWN || runner->since_ns >= until_ns) continue;
-        ran(w, runner->process, runner->tid, cpu, runner->since_ns, until_ns);
+        ran(w, runner, cpu, until_ns);
         runner->since_ns = until_ns;
     }
 }

@@ -25,28 +25,29 @@ static uint64_t pair_of(int32_t process, int cpu) {
     return ((uint64_t)process + 1) << 20 | (uint64_t)(cpu + 1);
 }
 
-/* Adds up one stretch. Returns its length as far as it lies in the interval. */
-static int64_t add_stretch(struct nt_watch *w, int32_t process, int cpu, int64_t start_ns, int64_t end_ns) {
-    if (start_ns < w->begin_ns) start_ns = w->begin_ns;
-    if (end_ns <= start_ns || cpu < 0 || cpu >= w->n_cpus || !w->is_watched[cpu]) return 0;
-    nt_is_active(w, process);
-    w->processes[process].run_ns += end_ns - start_ns;
-    w->accounted_ns[cpu] += end_ns - start_ns;
-    if (w->n_stretches == NT_STRETCHES) nt_settle(w);
-    w->stretches[w->n_stretches++] = (struct nt_stretch){start_ns, end_ns, process, cpu};
-    return end_ns - start_ns;
-}
-
-void nt_ran(struct nt_watch *w, int32_t process, int cpu, int64_t start_ns, int64_t end_ns) {
-    int64_t length_ns = add_stretch(w, process, cpu, start_ns, end_ns);
-    if (length_ns == 0) return;
+static void add_pair(struct nt_watch *w, int32_t process, int cpu, int64_t ns) {
     if (w->pairs.n * 2 >= w->pairs.capacity) nr_map_reserve(&w->pairs, w->pairs.n + 1024);
     uint64_t *pair_ns = nr_map_at(&w->pairs, pair_of(process, cpu));
-    if (pair_ns) *pair_ns += (uint64_t)length_ns;
+    if (pair_ns) *pair_ns += (uint64_t)ns;
+}
+
+/* What it had where it was last: most processes stay there. */
+static void settle_pair(struct nt_watch *w, int32_t process) {
+    struct nt_process *p = &w->processes[process];
+    if (p->here_ns > 0) add_pair(w, process, p->here, p->here_ns);
+    p->run_ns += p->here_ns;
+    p->here_ns = 0;
+}
+
+void nt_moved(struct nt_watch *w, int32_t process, int cpu) {
+    settle_pair(w, process);
+    w->processes[process].here = cpu;
 }
 
 void nt_children_ran(struct nt_watch *w, int32_t process, int cpu, int64_t length_ns) {
-    w->processes[process].ended_ns += add_stretch(w, process, cpu, w->end_ns - length_ns, w->end_ns);
+    length_ns = nt_add_stretch(w, process, cpu, w->end_ns - length_ns, w->end_ns);
+    w->processes[process].run_ns += length_ns;
+    w->processes[process].ended_ns += length_ns;
 }
 
 /* An interruption goes to the record, as far as it is not there. */
@@ -67,17 +68,26 @@ static void end_cut(struct nt_watch *w, int cpu) {
     w->runners[cpu].cut_end_ns = 0;
 }
 
-void nt_settle(struct nt_watch *w) {
-    for (int i = 0; i < w->n_stretches; i++) {
-        const struct nt_stretch *s = &w->stretches[i];
-        if (i % PORTION == PORTION - 1) nt_breathe(w);
+/* Up to a portion of the stretches. */
+static void settle(struct nt_watch *w, const struct nt_stretch *s, const struct nt_stretch *end) {
+    for (; s < end; s++) {
         struct nt_runner *r = &w->runners[s->cpu];
         int is_program = w->processes[s->process].is_program;
-        if (is_program || s->start_ns - r->cut_end_ns > JOIN_NS) end_cut(w, s->cpu);
+        int64_t length_ns = s->end_ns - s->start_ns;
+        w->accounted_ns[s->cpu] += length_ns;
+        if (r->cut_end_ns != 0 && (is_program || s->start_ns - r->cut_end_ns > JOIN_NS)) end_cut(w, s->cpu);
         if (is_program) continue;
-        w->lost_ns[s->cpu] += s->end_ns - s->start_ns;
+        w->lost_ns[s->cpu] += length_ns;
         if (r->cut_end_ns == 0) r->cut_start_ns = r->cut_told_ns = s->start_ns;
         r->cut_end_ns = s->end_ns;
+    }
+}
+
+void nt_settle(struct nt_watch *w) {
+    for (int first = 0; first < w->n_stretches; first += PORTION) {
+        int n = w->n_stretches - first < PORTION ? w->n_stretches - first : PORTION;
+        settle(w, w->stretches + first, w->stretches + first + n);
+        nt_breathe(w);
     }
     w->n_stretches = 0;
 }
@@ -91,6 +101,10 @@ static void assume_program(struct nt_watch *w) {
         int32_t before = w->program_of[cpu];
         if (before >= 0 && !w->has_named_program) w->processes[before].is_program = 0;
         w->program_of[cpu] = -1;
+    }
+    for (int i = 0; i < w->n_active; i++) {
+        if (i % PORTION_TASKS == PORTION_TASKS - 1) nt_breathe(w);
+        settle_pair(w, w->active[i]);
     }
     for (size_t i = 0; i < w->pairs.capacity; i++) {
         if (i % PORTION_PAIRS == PORTION_PAIRS - 1) nt_breathe(w);

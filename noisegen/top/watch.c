@@ -161,7 +161,7 @@ static void clear_interval(struct nt_watch *w) {
     for (int i = 0; i < w->n_active; i++) {
         struct nt_process *p = &w->processes[w->active[i]];
         if (i % PORTION_TASKS == PORTION_TASKS - 1) nt_breathe(w);
-        p->run_ns = p->ended_ns = p->n_bursts = p->burst_ns = p->longest_ns = 0;
+        p->run_ns = p->here_ns = p->ended_ns = p->n_bursts = p->burst_ns = p->longest_ns = 0;
         p->is_active = 0;
     }
     w->n_active = 0;

@@ -7,14 +7,24 @@
 
 /* A process. Its threads are one: people stop processes. */
 struct nt_process {
-    pid_t pid; /* 0: this place is free */
+    /* what each switch changes, of this interval: together */
+    int64_t run_ns, burst_ns, longest_ns, n_bursts;
+    int64_t here_ns; /* of run_ns, on CPU `here`, what the pairs have not yet */
+    int32_t here;
+    uint8_t is_active; /* ran in this interval */
+    uint8_t is_program, is_kernel;
+    uint8_t is_named, is_placed; /* name, and user and unit, have been looked for */
+    uint8_t has_ended;
+    struct nt_burst *last; /* NT_LAST_BURSTS, in a ring; NULL before the first */
+    uint32_t n_last;
+    uint32_t period_at; /* n_last when its period was computed */
+    int64_t period_ns;
+    int64_t ended_ns; /* of this interval */
+    pid_t pid;        /* 0: this place is free */
     pid_t parent;
     uid_t uid;
-    uint8_t is_named, is_placed; /* name, and user and unit, have been looked for */
-    uint8_t has_ended, is_kernel, is_program;
-    uint8_t is_active; /* ran in this interval */
-    int32_t row;       /* of the sample under way, + 1; 0: none */
-    int32_t heir;      /* who is told of it, + 1, now that it has ended; 0: nobody else */
+    int32_t row;  /* of the sample under way, + 1; 0: none */
+    int32_t heir; /* who is told of it, + 1, now that it has ended; 0: nobody else */
     char name[NT_NAME_BYTES];
     char unit[NT_UNIT_BYTES];
     /* source proc */
@@ -24,12 +34,6 @@ struct nt_process {
     int64_t clock_ns;              /* its CPU time by its clock, at that look; */
     uint32_t clock_look, moved_at; /* and the last one at which it was more than before */
     int64_t unseen_ns;             /* what it had in between, less what its threads had that are known */
-    struct nt_burst *last;         /* NT_LAST_BURSTS, in a ring; NULL before the first */
-    uint32_t n_last;
-    uint32_t period_at; /* n_last when its period was computed */
-    int64_t period_ns;
-    /* this interval */
-    int64_t run_ns, ended_ns, n_bursts, burst_ns, longest_ns;
 };
 
 /* A thread under way from waking up to going to sleep. */
@@ -55,6 +59,7 @@ struct nt_runner {
     } knowledge;
     uint32_t tid;
     int32_t process;
+    struct nt_thread *thread; /* NULL: not known, or of a number out of range */
     int64_t since_ns;
     /* the interruption under way, once it is known who is of the program; end 0: none */
     int64_t cut_start_ns, cut_end_ns;
@@ -113,9 +118,11 @@ struct nt_watch {
     int n_ended, ended_room;
     int32_t *process_of; /* by process number: index + 1; 0: not known. Pages of numbers that are not in use
                             take no memory */
-    struct nt_thread **thread_of; /* by thread number, in pages of THREAD_PAGE */
+    struct nt_thread **thread_of; /* by thread number, in pages of NT_THREAD_PAGE */
     uint32_t n_numbers;
-    int32_t *active; /* processes that ran in this interval */
+    struct nt_burst *spare_lasts; /* of processes that have ended, which the next ones take: the first word of
+                                     each is the address of another one */
+    int32_t *active;              /* processes that ran in this interval */
     int n_active, active_room;
 
     struct nt_stretch *stretches; /* NT_STRETCHES, of this interval */
