@@ -85,6 +85,17 @@ int nt_heads(const struct nt_sample *s, char heads[NT_HEADS][NT_HEAD_BYTES]) {
     return n;
 }
 
+/* Adds a cell of a table: at most `most` bytes of a text, to the left (width below 0) or right of its width.
+ * Returns the length of the line then; what does not fit is left out. */
+static size_t put_cell(char *line, size_t at, size_t size, const char *text, int width, size_t most) {
+    size_t n = strnlen(text, most), cell = (size_t)abs(width), n_blanks = cell > n ? cell - n : 0;
+    if (at + n + n_blanks + 1 >= size) return at;
+    char *text_at = line + at + (width > 0 ? n_blanks : 0), *blanks_at = line + at + (width > 0 ? 0 : n);
+    memcpy(text_at, text, n);
+    memset(blanks_at, ' ', n_blanks);
+    return at + n + n_blanks;
+}
+
 void nt_line(const struct nt_field *fields, const void *row, int columns, char *line, size_t size) {
     size_t at = 0;
     int spare = columns, unit_width = 0;
@@ -98,34 +109,40 @@ void nt_line(const struct nt_field *fields, const void *row, int columns, char *
         /* the one text that wants room gets what is left over, but for what the last column may take */
         unit_width = strcmp(f->key, "unit") == 0 && spare > 8 ? spare - 8 < 40 ? spare - 8 : 40 : 0;
         int width = f->width < 0 ? f->width - unit_width : f->width, is_last = f == last;
-        if (row) nt_format(f, row, text, sizeof text);
-        else snprintf(text, sizeof text, "%s", f->title);
-        int n = snprintf(line + at, size - at, "%*.*s%s", is_last ? 0 : width,
-                         width < 0 && !is_last ? -width : 127, text, is_last ? "" : " ");
-        if (n < 0 || at + (size_t)n >= size) break;
-        at += (size_t)n;
+        const char *words = row ? nt_format(f, row, text, sizeof text) : f->title;
+        at = put_cell(line, at, size, words, is_last ? 0 : width,
+                      width < 0 && !is_last ? (size_t)-width : sizeof text);
+        if (!is_last) at = put_cell(line, at, size, " ", 0, 1);
     }
+    line[at] = '\0';
     if (columns > 0 && (size_t)columns < size) line[columns] = '\0';
     while (at > 0 && line[at - 1] == ' ') line[--at] = '\0';
+}
+
+static void put_line(FILE *file, const char *line) {
+    fputs(line, file);
+    fputc('\n', file);
 }
 
 static void put_lines(FILE *file, const struct nt_sample *s, struct nt_watch *watch) {
     char heads[NT_HEADS][NT_HEAD_BYTES], line[512];
     int n = nt_heads(s, heads);
-    for (int i = 0; i < n; i++) fprintf(file, "%s\n", heads[i]);
+    for (int i = 0; i < n; i++) put_line(file, heads[i]);
     nt_line(nt_cpu_fields, NULL, BATCH_COLUMNS, line, sizeof line);
-    fprintf(file, "\n%s\n", line);
+    fputc('\n', file);
+    put_line(file, line);
     for (int i = 0; i < s->n_cpus; i++) {
         nt_line(nt_cpu_fields, &s->cpus[i], BATCH_COLUMNS, line, sizeof line);
         nt_breathe(watch);
-        fprintf(file, "%s\n", line);
+        put_line(file, line);
     }
     nt_line(nt_task_fields, NULL, BATCH_COLUMNS, line, sizeof line);
-    fprintf(file, "\n%s\n", line);
+    fputc('\n', file);
+    put_line(file, line);
     for (int i = 0; i < s->n_tasks; i++) {
         nt_line(nt_task_fields, &s->tasks[i], BATCH_COLUMNS, line, sizeof line);
         nt_breathe(watch);
-        fprintf(file, "%s\n", line);
+        put_line(file, line);
     }
     if (s->n_others > 0)
         fprintf(file, "and %d more tasks, %.3g %% of a CPU together\n", s->n_others, s->others_percent);

@@ -73,7 +73,9 @@ void nt_add_active(struct nt_watch *w, int32_t place) {
 
 /* What a name says of it. */
 static void take_name(const struct nt_watch *w, struct nt_process *p, const char *name) {
-    snprintf(p->name, sizeof p->name, "%.15s", name);
+    size_t n = strnlen(name, sizeof p->name - 1);
+    memset(p->name, 0, sizeof p->name);
+    memcpy(p->name, name, n);
     p->is_named = 1;
     if (w->config.command && strncmp(name, w->config.command, strlen(w->config.command)) == 0)
         p->is_program = 1;

@@ -276,6 +276,19 @@ static void ran_on(struct on_cpus *on, uint64_t ns, int cpu) {
     on->busiest[at].cpu = cpu;
 }
 
+/* Adds a number to a list that has room for `size` bytes, its end included; one that does not fit is left
+ * out. Returns its length then. */
+static size_t list_number(char *text, size_t at, size_t size, int number) {
+    char digits[16];
+    size_t n = sizeof digits;
+    do digits[--n] = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
+    if (at > 0) digits[--n] = ',';
+    if (at + sizeof digits - n >= size) return at;
+    memcpy(text + at, digits + n, sizeof digits - n);
+    return at + sizeof digits - n;
+}
+
 static void tell_cpus_of(struct nt_watch *w, struct nt_sample *s) {
     struct on_cpus *on;
     if (!NL_NEW(on, s->n_tasks + 1)) return;
@@ -292,9 +305,12 @@ static void tell_cpus_of(struct nt_watch *w, struct nt_sample *s) {
         size_t at = 0, size = sizeof s->tasks[row].cpus - 3;
         uint64_t least =
             s->tasks[row].process >= 0 ? (uint64_t)w->processes[s->tasks[row].process].run_ns / TWENTIETH : 0;
-        for (int i = 0; i < on[row].n && at < size && on[row].busiest[i].ns >= least; i++)
-            at += (size_t)snprintf(text + at, size - at, "%s%d", i ? "," : "", on[row].busiest[i].cpu);
-        if (on[row].is_cut || at >= size) strcpy(text + (at < size ? at : size - 1), "..");
+        for (int i = 0; i < on[row].n && on[row].busiest[i].ns >= least; i++) {
+            size_t before = at;
+            at = list_number(text, at, size, on[row].busiest[i].cpu);
+            on[row].is_cut |= at == before; /* there is no room for it */
+        }
+        if (on[row].is_cut) strcpy(text + at, "..");
         if (s->tasks[row].process >= 0) w->processes[s->tasks[row].process].row = 0;
     }
     free(on);

@@ -280,6 +280,46 @@ TEST(numbers_have_the_decimals_of_their_size_and_are_right_to_the_last_one) {
     }
 }
 
+/* As printf writes it, without the blanks at the end. */
+static void printed(const struct nt_field *fields, const void *row, int columns, char *line) {
+    char text[128];
+    int at = 0, spare = columns;
+    const struct nt_field *last = fields;
+    for (const struct nt_field *f = fields; f->key; f++)
+        if (f->title && columns >= f->from_columns) spare -= abs(f->width) + 1, last = f;
+    for (const struct nt_field *f = fields; f->key; f++) {
+        int more = strcmp(f->key, "unit") == 0 && spare > 8 ? spare - 8 < 40 ? spare - 8 : 40 : 0;
+        int width = f == last ? 0 : f->width < 0 ? f->width - more : f->width;
+        if (!f->title || columns < f->from_columns) continue;
+        if (row) nt_format(f, row, text, sizeof text);
+        else strcpy(text, f->title);
+        at += sprintf(line + at, "%*.*s ", width, width < 0 ? -width : 127, text);
+    }
+    while (at > 0 && line[at - 1] == ' ') line[--at] = '\0';
+    if ((int)strlen(line) > columns) line[columns] = '\0';
+}
+
+TEST(lines_of_a_table_are_those_that_printf_would_write) {
+    struct nt_task tasks[] = {
+        {.pid = 1, .user = "root", .command = "a", .unit = "cron.service", .cpus = "0,1", .period_ns = 7},
+        {.pid = 4194303,
+         .user = "somebody-with-a-name",
+         .command = "a name of 15 b.",
+         .unit = "user@1000.service with a name that has more than forty bytes",
+         .share_percent = 6400,
+         .length_ns = 123456789012345,
+         .cpus = "0,1,2,3,4,5,6,7.."},
+        {.pid = 77, .command = "", .bursts_per_second = -1, .length_ns = -1}};
+    for (int columns = 90; columns <= 250; columns += 5)
+        for (int i = -1; i < 3; i++) {
+            char line[512], wanted[512];
+            const void *row = i < 0 ? NULL : &tasks[i];
+            nt_line(nt_task_fields, row, columns, line, sizeof line);
+            printed(nt_task_fields, row, columns, wanted);
+            assert_string_equal(line, wanted);
+        }
+}
+
 TEST(a_brief_sample_has_the_same_figures_and_leaves_out_what_metrics_have_not) {
     struct nt_watch *w = any_watch();
     int32_t agent = named(w, 100, 1, "agent");
