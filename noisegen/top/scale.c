@@ -7,12 +7,13 @@ enum {
     FEWEST_STEPS = 5,
     MOST_VISITS = 20000,
     DRAWS = 200,
-    PORTION_DRAWS = 20 /* some 60 us */
+    PORTION_DRAWS = 50 /* some 50 us */
 };
 
 #define OLDER_WEIGHT 0.7 /* of the walks before, at the next one */
 
 #define WALK_EACH_NS  INT64_C(20000000000)
+#define BRIEF_EACH_NS INT64_C(60000000000) /* for metrics, which are read each minute or so */
 #define FIRST_WALK_NS INT64_C(900000000)
 
 int nt_train_open(struct nt_watch *w) {
@@ -123,13 +124,15 @@ static double error_of(const struct nt_watch *w) {
 }
 
 /* How far another record would be from this one. */
-static void find_ends(struct nt_watch *w, const struct nt_event *events, size_t n, double base_ns) {
+static void find_ends(struct nt_watch *w, const struct nt_walk *walk, const struct nt_event *events,
+                      size_t n) {
     struct nt_spread *spread;
+    double base_ns = (double)nt_walk_base_ns(walk);
     double slowdown = w->walked.stall_ns / w->walked.work_ns;
     w->ends = (struct nt_spread_ends){0, -1};
     /* where a CPU has no time left nothing else was walked */
     if (base_ns >= 0.999 * slowdown * (double)w->config.every_ns) n = 0;
-    if (nt_spread_open(&spread, events, n, w->end_ns - w->train.since_ns, w->n_watched, base_ns,
+    if (nt_spread_open(&spread, events, nt_walk_windows(walk), n, w->end_ns - w->train.since_ns, base_ns,
                        w->config.n_nodes, w->config.every_ns, w->walk_seed))
         return;
     for (int done = 0; done < DRAWS; done += PORTION_DRAWS) {
@@ -170,15 +173,15 @@ static void walk(struct nt_watch *w, int64_t n_visits) {
             }
             struct nt_walked walked = nt_walk_result(walk);
             join(&w->walked, &walked);
-            double base_ns = (double)nt_walk_base_ns(walk);
+            find_ends(w, walk, events, (size_t)n);
             nt_walk_close(walk);
-            find_ends(w, events, (size_t)n, base_ns);
         }
     }
     NL_FREE(events, place, base);
 }
 
-void nt_scale(struct nt_watch *w, int64_t n_visits, struct nt_scale *scale) {
+void nt_scale(struct nt_watch *w, const struct nt_wish *wish, struct nt_scale *scale) {
+    int64_t each_ns = wish->is_brief ? BRIEF_EACH_NS : WALK_EACH_NS;
     *scale = (struct nt_scale){.slowdown_percent = -1,
                                .low_percent = -1,
                                .high_percent = -1,
@@ -187,9 +190,9 @@ void nt_scale(struct nt_watch *w, int64_t n_visits, struct nt_scale *scale) {
                                .every_ns = w->config.every_ns};
     if (!w->source->sees_bursts || w->n_watched == 0) return;
     scale->span_ns = w->end_ns - w->train.since_ns;
-    int is_time = w->walk_ns == 0 || w->end_ns - w->walk_ns >= WALK_EACH_NS;
+    int is_time = w->walk_ns == 0 || w->end_ns - w->walk_ns >= each_ns;
     if (is_time && scale->span_ns >= FIRST_WALK_NS) {
-        walk(w, n_visits);
+        walk(w, wish->n_visits);
         w->walk_ns = w->end_ns;
     }
     if (w->walked.work_ns <= 0 || w->walked.n_steps < 1) return;

@@ -15,4 +15,4 @@ void nt_train_add(struct nt_watch *w, int cpu, int64_t start_ns, int64_t end_ns)
 void nt_train_turn(struct nt_watch *w);
 
 /* Walks on, where it is time. */
-void nt_scale(struct nt_watch *w, int64_t n_visits, struct nt_scale *scale);
+void nt_scale(struct nt_watch *w, const struct nt_wish *wish, struct nt_scale *scale);

@@ -453,5 +453,5 @@ void nt_tell(struct nt_watch *w, const struct nt_wish *wish) {
     say_program(w, s);
     nt_breathe(w);
     nt_train_turn(w);
-    nt_scale(w, wish->n_visits, &s->scale);
+    nt_scale(w, wish, &s->scale);
 }

@@ -22,7 +22,8 @@ struct node {
 };
 
 struct nt_walk {
-    struct nt_event *events; /* those that are walked, by start */
+    struct nt_event *events;   /* those that are walked, by start */
+    struct nt_window *windows; /* of all events, in their order */
     size_t n_events;
     int64_t span_ns;
     int n_cpus, n_nodes;
@@ -68,23 +69,19 @@ static void find_windows(const struct nt_event *events, size_t n, int64_t every_
 
 /* Marks the events of the windows that lose most, of which so many are taken that steps begin in them for
  * enough_ns of the record. */
-static int mark(const struct nt_event *events, size_t n, int64_t every_ns, double enough_ns,
-                uint8_t *is_walked) {
-    struct nt_window *windows = NULL;
-    double *widths = NULL; /* by bin of losses */
-    int failed = !NL_NEW(windows, n + 1) || !NL_NEW(widths, NL_HIST_BINS);
-    if (!failed) {
-        int bin = NL_HIST_BINS;
-        find_windows(events, n, every_ns, windows);
-        for (size_t i = 0; i < n; i++)
-            widths[nl_hist_index(windows[i].loss_ns)] += (double)windows[i].width_ns;
-        for (double sum = 0; bin > 0 && sum < enough_ns;) sum += widths[--bin];
-        for (size_t i = 0; i < n; i++)
-            for (size_t j = i; nl_hist_index(windows[i].loss_ns) >= bin && j < windows[i].end; j++)
-                is_walked[j] = 1;
+static int mark(const struct nt_window *windows, size_t n, double enough_ns, uint8_t *is_walked) {
+    double *widths; /* by bin of losses */
+    int bin = NL_HIST_BINS;
+    if (!NL_NEW(widths, NL_HIST_BINS)) return -1;
+    for (size_t i = 0; i < n; i++) widths[nl_hist_index(windows[i].loss_ns)] += (double)windows[i].width_ns;
+    for (double sum = 0; bin > 0 && sum < enough_ns;) sum += widths[--bin];
+    for (size_t i = 0, next = 0; i < n; i++) { /* ends of windows are in order */
+        if (nl_hist_index(windows[i].loss_ns) < bin) continue;
+        for (size_t j = next > i ? next : i; j < windows[i].end; j++) is_walked[j] = 1;
+        next = windows[i].end;
     }
-    NL_FREE(windows, widths);
-    return failed ? -1 : 0;
+    free(widths);
+    return 0;
 }
 
 /* The order of events by CPU, and by start on each: places in `events`, which are by end. Those of one CPU do
@@ -95,24 +92,6 @@ static void order_by_cpu(const struct nt_event *events, size_t n, int n_cpus, si
     for (size_t i = 0; i < n; i++) first[events[i].cpu + 1]++;
     for (int cpu = 0; cpu < n_cpus; cpu++) first[cpu + 1] += first[cpu];
     for (size_t i = 0; i < n; i++) order[first[events[i].cpu]++] = (uint32_t)i;
-}
-
-int nt_find_windows(const struct nt_event *events, size_t n, int n_cpus, int64_t every_ns,
-                    struct nt_window *windows) {
-    struct nt_event *by_cpu = NULL;
-    struct nt_window *found = NULL;
-    uint32_t *order = NULL;
-    size_t *first = NULL;
-    int failed = !NL_NEW(by_cpu, n + 1) || !NL_NEW(found, n + 1) || !NL_NEW(order, n + 1) ||
-                 !NL_NEW(first, n_cpus + 2);
-    if (!failed) {
-        order_by_cpu(events, n, n_cpus, first, order);
-        for (size_t i = 0; i < n; i++) by_cpu[i] = events[order[i]];
-        find_windows(by_cpu, n, every_ns, found);
-        for (size_t i = 0; i < n; i++) windows[order[i]] = found[i];
-    }
-    NL_FREE(by_cpu, found, order, first);
-    return failed ? -1 : 0;
 }
 
 /* Adds an event at its place by start: nearly always at the end. */
@@ -134,23 +113,32 @@ static void leave_room(const struct nt_event *events, size_t n, double span_ns, 
     if (is_full) memset(is_walked, 0, n);
 }
 
+/* Room for n of what it points to, whatever is in it: to clear it would take as long as to fill it. */
+#define ROOM(pointer, n) ((pointer) = malloc((size_t)(n) * sizeof *(pointer)))
+
 /* Copies the events that are walked. The others lie in windows that lose less than those that some ten nodes
  * have in every step, and so do not end it. No sort: this is done while others compute. */
 static int choose(struct nt_walk *w, const struct nt_event *events, size_t n, const double *base_share) {
     struct nt_event *by_cpu = NULL;
+    struct nt_window *windows = NULL;
     uint8_t *is_walked = NULL, *is_walked_here = NULL;
     uint32_t *order = NULL;
     size_t *first = NULL;
     double *lost = NULL, *walked = NULL;
-    int failed = !NL_NEW(by_cpu, n + 1) || !NL_NEW(is_walked, n + 1) || !NL_NEW(is_walked_here, n + 1) ||
-                 !NL_NEW(order, n + 1) || !NL_NEW(first, w->n_cpus + 2) || !NL_NEW(w->events, n + 1) ||
+    int failed = !ROOM(by_cpu, n + 1) || !ROOM(order, n + 1) || !ROOM(windows, n + 1) ||
+                 !ROOM(w->windows, n + 1) || !ROOM(w->events, n + 1) || !NL_NEW(is_walked, n + 1) ||
+                 !NL_NEW(is_walked_here, n + 1) || !NL_NEW(first, w->n_cpus + 2) ||
                  !NL_NEW(lost, w->n_cpus) || !NL_NEW(walked, w->n_cpus);
     for (int cpu = 0; !failed && base_share && cpu < w->n_cpus; cpu++) lost[cpu] = base_share[cpu];
     if (!failed && n > 0) {
         order_by_cpu(events, n, w->n_cpus, first, order);
         for (size_t i = 0; i < n; i++) by_cpu[i] = events[order[i]];
-        failed = mark(by_cpu, n, w->every_ns, PER_STEP * (double)w->span_ns / w->n_nodes, is_walked);
-        for (size_t i = 0; i < n; i++) is_walked_here[order[i]] = is_walked[i];
+        find_windows(by_cpu, n, w->every_ns, windows);
+        failed = mark(windows, n, PER_STEP * (double)w->span_ns / w->n_nodes, is_walked);
+        for (size_t i = 0; i < n; i++) {
+            w->windows[order[i]] = windows[i];
+            is_walked_here[order[i]] = is_walked[i];
+        }
     }
     if (!failed) leave_room(events, n, (double)w->span_ns, w->n_cpus, is_walked_here, walked, lost);
     for (size_t i = 0; !failed && i < n; i++)
@@ -159,7 +147,7 @@ static int choose(struct nt_walk *w, const struct nt_event *events, size_t n, co
         w->work_ns[cpu] = (int64_t)((double)w->every_ns / (1 - lost[cpu]));
         if (w->work_ns[cpu] > w->longest_work_ns) w->longest_work_ns = w->work_ns[cpu];
     }
-    NL_FREE(by_cpu, is_walked, is_walked_here, order, first, lost, walked);
+    NL_FREE(by_cpu, windows, is_walked, is_walked_here, order, first, lost, walked);
     return failed ? -1 : 0;
 }
 
@@ -313,7 +301,9 @@ struct nt_walked nt_walk_result(const struct nt_walk *w) {
 
 int64_t nt_walk_base_ns(const struct nt_walk *w) { return w->longest_work_ns - w->every_ns; }
 
+const struct nt_window *nt_walk_windows(const struct nt_walk *w) { return w->windows; }
+
 void nt_walk_close(struct nt_walk *w) {
-    if (w) NL_FREE(w->events, w->work_ns, w->done_ns, w->heap);
+    if (w) NL_FREE(w->events, w->windows, w->work_ns, w->done_ns, w->heap);
     free(w);
 }

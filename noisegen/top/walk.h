@@ -37,8 +37,6 @@ struct nt_walked nt_walk_result(const struct nt_walk *walk);
 /* What every step takes beyond its work, whatever is met. */
 int64_t nt_walk_base_ns(const struct nt_walk *walk);
 
-void nt_walk_close(struct nt_walk *walk);
-
 /* The step that begins just before an event. */
 struct nt_window {
     int64_t loss_ns;  /* time that it loses: of this event and those on its CPU that come before its work is
@@ -47,6 +45,7 @@ struct nt_window {
     uint32_t end;     /* among the events of its CPU, its first event that does not belong to it */
 };
 
-/* That of each event. @return 0, -1 without memory. */
-int nt_find_windows(const struct nt_event *events, size_t n, int n_cpus, int64_t every_ns,
-                    struct nt_window *windows);
+/* That of each event that was handed in, in their order; they are the walk's. */
+const struct nt_window *nt_walk_windows(const struct nt_walk *walk);
+
+void nt_walk_close(struct nt_walk *walk);

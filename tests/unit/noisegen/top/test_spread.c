@@ -63,8 +63,12 @@ static double walked(const struct kind *k, size_t n, int64_t span_ns, int64_t n_
 static struct nt_spread_ends ends_of(const struct kind *k, size_t n, int64_t span_ns, double slowdown,
                                      double error) {
     struct nt_spread *spread;
-    assert_int_equal(nt_spread_open(&spread, events, n, span_ns, k->n_cpus, 0, k->n_nodes, k->every_ns, 3),
+    struct nt_walk *walk; /* its windows */
+    assert_int_equal(nt_walk_open(&walk, events, n, span_ns, k->n_cpus, NULL, k->n_nodes, k->every_ns, 3), 0);
+    assert_int_equal(nt_spread_open(&spread, events, nt_walk_windows(walk), n, span_ns, 0, k->n_nodes,
+                                    k->every_ns, 3),
                      0);
+    nt_walk_close(walk);
     nt_spread_go(spread, slowdown * (double)k->every_ns, 200);
     struct nt_spread_ends ends = nt_spread_result(spread, slowdown > 0 ? error / slowdown : 0);
     nt_spread_close(spread);
