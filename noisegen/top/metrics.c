@@ -6,21 +6,29 @@
 #include "noisegen/top/print.h"
 #include "noisegen/top/fields.h"
 
-enum { MOST_TASKS = 20 };
+enum { MOST_TASKS = 20, DIGITS = 9 };
 
 #define OTHERS "(others)"
 
 /* Text as the value of a label. */
 static void put_label(FILE *f, const char *text) {
     for (; *text; text++) {
-        if (*text == '"' || *text == '\\') fputc('\\', f);
+        if (*text == '"' || *text == '\\') putc_unlocked('\\', f);
         /* a name may hold anything, a value only UTF-8 */
-        fputc(*text >= ' ' && *text < 127 ? *text : '?', f);
+        putc_unlocked(*text >= ' ' && *text < 127 ? *text : '?', f);
     }
 }
 
+static void put(FILE *f, const char *text) { fputs_unlocked(text, f); }
+
 static void put_head(FILE *f, const char *metric, const char *help) {
-    fprintf(f, "# HELP %s %s\n# TYPE %s gauge\n", metric, help, metric);
+    put(f, "# HELP ");
+    put(f, metric);
+    putc_unlocked(' ', f);
+    put(f, help);
+    put(f, "\n# TYPE ");
+    put(f, metric);
+    put(f, " gauge\n");
     static const char *const units[] = {"seconds", "ratio"};
     for (size_t i = 0, length = strlen(metric); i < sizeof units / sizeof *units; i++) {
         size_t n = strlen(units[i]);
@@ -29,9 +37,52 @@ static void put_head(FILE *f, const char *metric, const char *help) {
     }
 }
 
-static void put_value(FILE *f, double value) { fprintf(f, " %.9g\n", value); }
+/* Most values have less digits before and after the point than would need an exponent. */
+const char *nt_nine_digits(double value, char text[NT_NUMBER_BYTES]) {
+    static const double powers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12};
+    int exponent = 0; /* of the first digit */
+    if (value == 0 && !signbit(value)) return strcpy(text, "0");
+    if (!(value >= 1e-4 && value < 1e8)) {
+        snprintf(text, NT_NUMBER_BYTES, "%.9g", value);
+        return text;
+    }
+    while (exponent < 7 && value >= powers[exponent + 1]) exponent++;
+    while (exponent > -4 && exponent <= 0 && value * powers[-exponent] < 1) exponent--;
+    double scaled = value * powers[DIGITS - 1 - exponent], rest = scaled - floor(scaled);
+    int64_t digits = (int64_t)(scaled + 0.5);
+    /* near a half the product is not exact enough to say which way it goes */
+    if (fabs(rest - 0.5) < 1e-3 || digits >= 1000000000 || digits < 100000000) {
+        snprintf(text, NT_NUMBER_BYTES, "%.9g", value);
+        return text;
+    }
+    int n_after = DIGITS - 1 - exponent; /* digits after the point */
+    for (; n_after > 0 && digits % 10 == 0; n_after--) digits /= 10;
+    char *p = text + NT_NUMBER_BYTES - 1;
+    *p = '\0';
+    for (int i = 0; i <= n_after || digits > 0; i++, digits /= 10) {
+        if (i == n_after && n_after > 0) *--p = '.';
+        *--p = (char)('0' + digits % 10);
+    }
+    return p;
+}
+
+static void put_value(FILE *f, double value) {
+    char text[NT_NUMBER_BYTES];
+    putc_unlocked(' ', f);
+    put(f, nt_nine_digits(value, text));
+    putc_unlocked('\n', f);
+}
+
+/* The name of a metric with the begin of its label. */
+static void put_name(FILE *f, const char *metric, const char *label) {
+    put(f, metric);
+    putc_unlocked('{', f);
+    put(f, label);
+    put(f, "=\"");
+}
 
 static void put_cpus(FILE *f, const struct nt_sample *s, struct nt_watch *watch) {
+    char number[NT_NUMBER_BYTES];
     for (const struct nt_field *field = nt_cpu_fields; field->key; field++) {
         int has_head = 0;
         nt_breathe(watch);
@@ -39,7 +90,9 @@ static void put_cpus(FILE *f, const struct nt_sample *s, struct nt_watch *watch)
             double value = nt_base_value(field, &s->cpus[i]);
             if (isnan(value)) continue;
             if (!has_head++) put_head(f, field->metric, field->help);
-            fprintf(f, "%s{cpu=\"%d\"}", field->metric, s->cpus[i].cpu);
+            put_name(f, field->metric, "cpu");
+            put(f, nt_nine_digits(s->cpus[i].cpu, number));
+            put(f, "\"}");
             put_value(f, value);
         }
     }
@@ -54,18 +107,22 @@ static int by_name(const struct nt_sample *s, struct nt_task tasks[MOST_TASKS + 
                              .bursts_per_second = s->others_bursts_per_second};
     int n = 0;
     for (int i = 0; i < s->n_tasks; i++) {
-        struct nt_task one = s->tasks[i];
+        const struct nt_task *one = &s->tasks[i];
+        size_t length = strlen(one->command);
         int at = 0;
-        if (one.is_program) continue;
-        if (strcmp(one.unit, "kernel") == 0) one.command[strcspn(one.command, "/")] = '\0';
-        while (at < n && strcmp(tasks[at].command, one.command) != 0) at++;
-        struct nt_task *to = at < n ? &tasks[at] : n < MOST_TASKS ? &tasks[n++] : &others;
-        if (to != &others && at == n - 1 && strcmp(to->command, one.command) != 0) *to = one;
-        else {
-            to->share_percent += one.share_percent;
-            if (one.bursts_per_second > 0) to->bursts_per_second += one.bursts_per_second;
-            if (one.longest_ns > to->longest_ns) to->longest_ns = one.longest_ns;
+        if (one->is_program) continue;
+        if (strcmp(one->unit, "kernel") == 0) length = strcspn(one->command, "/");
+        while (at < n && (strncmp(tasks[at].command, one->command, length) != 0 || tasks[at].command[length]))
+            at++;
+        if (at == n && n < MOST_TASKS) {
+            tasks[n] = *one;
+            tasks[n++].command[length] = '\0';
+            continue;
         }
+        struct nt_task *to = at < n ? &tasks[at] : &others;
+        to->share_percent += one->share_percent;
+        if (one->bursts_per_second > 0) to->bursts_per_second += one->bursts_per_second;
+        if (one->longest_ns > to->longest_ns) to->longest_ns = one->longest_ns;
     }
     if (others.share_percent > 0 || others.bursts_per_second > 0) tasks[n++] = others;
     return n;
@@ -82,9 +139,9 @@ static void put_tasks(FILE *f, const struct nt_sample *s, struct nt_watch *watch
             double value = nt_base_value(field, &tasks[i]);
             if (isnan(value)) continue;
             if (!has_head++) put_head(f, field->metric, field->help);
-            fprintf(f, "%s{task=\"", field->metric);
+            put_name(f, field->metric, "task");
             put_label(f, tasks[i].command);
-            fprintf(f, "\"}");
+            put(f, "\"}");
             put_value(f, value);
         }
     }

@@ -92,8 +92,8 @@ int nt_spread_open(struct nt_spread **spread, const struct nt_event *events, con
 }
 
 /* What a step of all nodes takes beyond its work, on average, where the record has this mass in each bin and
- * one more window, of bin more, counts more_times: the largest loss, the integral of the chance that some node
- * loses more. */
+ * one more window, of bin more, counts more_times: the largest loss, the integral of the chance that some
+ * node loses more. */
 static double stall(const struct nt_spread *s, const double *mass, int more, double more_times,
                     double times) {
     double sum_ns = s->base_ns, mass_ns = 0, chance = 0, per_ns = times / s->node_ns;

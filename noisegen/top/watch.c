@@ -33,8 +33,8 @@ void nt_sleep_ends(struct nt_watch *w) {
     w->own_wakeups++;
 }
 
-/* The clock of this thread costs a system call, which takes more than what lies between two looks at it: it is
- * asked only where the time since then would be too long. */
+/* The clock of this thread costs a system call, which takes more than what lies between two looks at it: it
+ * is asked only where the time since then would be too long. */
 void nt_breathe_before(struct nt_watch *w, int64_t work_ns) {
     int64_t now_ns = nl_mono_ns();
     if (now_ns - w->awake_ns + work_ns < LONGEST_RUN_NS) return;

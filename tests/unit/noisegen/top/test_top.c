@@ -3,6 +3,7 @@
 #include "noisegen/top/watch.h"
 #include "tests/unit/unit.h"
 #include "noisegen/top/fields.h"
+#include "noisegen/top/metrics.h"
 #include "noisegen/top/period.h"
 #include "noisegen/top/processes.h"
 #include "noisegen/top/scale.h"
@@ -277,6 +278,23 @@ TEST(numbers_have_the_decimals_of_their_size_and_are_right_to_the_last_one) {
         assert_int_equal(point ? strlen(point + 1) : 0, n);
         assert_near(strtod(text, NULL), value, 0.5000001 * pow(10, -n));
         assert_true(text[0] != '.');
+    }
+}
+
+TEST(values_of_metrics_have_the_nine_digits_of_printf) {
+    static const double some[] = {0,           -0.0,         1,          5,     10,
+                                  99999999,    1e8,          123456789,  1e-4,  9.99999999e-5,
+                                  0.1,         0.25,         0.5,        1e300, 0.0999999999,
+                                  12345.67895, 1.0000000005, 0.99999999, -3,    0.9999999995};
+    char text[NT_NUMBER_BYTES], wanted[64];
+    uint64_t x = 7;
+    for (size_t i = 0; i < 100000; i++) {
+        x = x * 6364136223846793005u + 1442695040888963407u;
+        double value = ((double)(x >> 11) + 1) / 9007199254740993.0 * pow(10, (int)(i % 16) - 6);
+        if (i < sizeof some / sizeof *some) value = some[i];
+        if (i % 7 == 0) value = round(value * 64) / 64;
+        sprintf(wanted, "%.9g", value);
+        assert_string_equal(nt_nine_digits(value, text), wanted);
     }
 }
 
