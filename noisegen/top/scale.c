@@ -6,6 +6,7 @@ enum {
     PORTION = 100 /* visits, some 20 us */,
     FEWEST_STEPS = 5,
     MOST_VISITS = 20000,
+    MANY_VISITS = 6000 /* of a walk: the next one is made a minute later */,
     DRAWS = 200,
     PORTION_DRAWS = 50 /* some 50 us */
 };
@@ -13,7 +14,6 @@ enum {
 #define OLDER_WEIGHT 0.7 /* of the walks before, at the next one */
 
 #define WALK_EACH_NS  INT64_C(20000000000)
-#define BRIEF_EACH_NS INT64_C(60000000000) /* for metrics, which are read each minute or so */
 #define FIRST_WALK_NS INT64_C(900000000)
 
 int nt_train_open(struct nt_watch *w) {
@@ -167,6 +167,7 @@ static void walk(struct nt_watch *w, int64_t n_visits) {
             /* where every node is disturbed in every step, a few steps take long and say much */
             for (int64_t n = 0, n_steps = 0;
                  n < n_visits || n_steps < 1 || (n < MOST_VISITS && n_steps < FEWEST_STEPS); n += PORTION) {
+                w->walk_visits = n;
                 nt_walk_go(walk, PORTION);
                 n_steps = (int64_t)nt_walk_result(walk).n_steps;
                 nt_breathe(w);
@@ -181,7 +182,7 @@ static void walk(struct nt_watch *w, int64_t n_visits) {
 }
 
 void nt_scale(struct nt_watch *w, const struct nt_wish *wish, struct nt_scale *scale) {
-    int64_t each_ns = wish->is_brief ? BRIEF_EACH_NS : WALK_EACH_NS;
+    int64_t each_ns = wish->is_brief || w->walk_visits > MANY_VISITS ? NT_MINUTE_NS : WALK_EACH_NS;
     *scale = (struct nt_scale){.slowdown_percent = -1,
                                .low_percent = -1,
                                .high_percent = -1,

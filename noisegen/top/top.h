@@ -142,7 +142,7 @@ struct nt_wish {
     enum nt_sort sort;
     int n_rows;       /* of tasks, at most NT_MOST_ROWS */
     int64_t n_visits; /* of the walk at scale, when there is one to be made (each twenty seconds at most, each
-                         minute if brief); the more, the smaller its error */
+                         minute if brief, or if it takes long); the more, the smaller its error */
     int is_brief;     /* rows without user, unit of user tasks, period and CPUs, which metrics have not */
 };
 

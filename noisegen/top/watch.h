@@ -154,6 +154,7 @@ struct nt_watch {
     struct nt_walked walked; /* by the walks so far, the older ones less */
     struct nt_spread_ends ends; /* of the interval, by the last one */
     int64_t walk_ns;         /* when the last one was made */
+    int64_t walk_visits;     /* that it took */
     uint64_t walk_seed;
 
     struct nt_sample *sample;
