@@ -112,7 +112,7 @@ void nt_line(const struct nt_field *fields, const void *row, int columns, char *
         const char *words = row ? nt_format(f, row, text, sizeof text) : f->title;
         at = put_cell(line, at, size, words, is_last ? 0 : width,
                       width < 0 && !is_last ? (size_t)-width : sizeof text);
-        if (!is_last) at = put_cell(line, at, size, " ", 0, 1);
+        if (!is_last && at + 1 < size) line[at++] = ' ';
     }
     line[at] = '\0';
     if (columns > 0 && (size_t)columns < size) line[columns] = '\0';

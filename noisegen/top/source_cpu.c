@@ -66,12 +66,15 @@ static int open_cpu(struct nt_watch *w, char *why, size_t size) {
 
 /* ---- records ---- */
 
+/* What each switch does is in one piece: calls would take a quarter of it. */
+#define ALWAYS_INLINE __attribute__((always_inline)) static inline
+
 /* Who is behind the numbers of a record; -1: nobody, or a task that is gone. */
-static int32_t whose(struct nt_watch *w, uint32_t pid) {
+ALWAYS_INLINE int32_t whose(struct nt_watch *w, uint32_t pid) {
     return nt_process(w, pid < w->n_numbers ? (pid_t)pid : -1);
 }
 
-static inline void ran(struct nt_watch *w, const struct nt_runner *runner, int cpu, int64_t until_ns) {
+ALWAYS_INLINE void ran(struct nt_watch *w, const struct nt_runner *runner, int cpu, int64_t until_ns) {
     struct nt_thread *thread = runner->thread;
     int32_t process = runner->process;
     int64_t since_ns = runner->since_ns;
@@ -87,7 +90,8 @@ static inline void ran(struct nt_watch *w, const struct nt_runner *runner, int c
     thread->busy_ns += until_ns - since_ns;
 }
 
-static void come(struct nt_watch *w, struct nt_runner *runner, uint32_t pid, uint32_t tid, int64_t at_ns) {
+ALWAYS_INLINE void come(struct nt_watch *w, struct nt_runner *runner, uint32_t pid, uint32_t tid,
+                        int64_t at_ns) {
     runner->since_ns = at_ns;
     runner->knowledge = NT_IDLE;
     if (tid == 0) return;
@@ -97,8 +101,8 @@ static void come(struct nt_watch *w, struct nt_runner *runner, uint32_t pid, uin
     runner->knowledge = NT_KNOWN;
 }
 
-static void leave(struct nt_watch *w, struct nt_runner *runner, int cpu, uint32_t pid, uint32_t tid,
-                  int64_t at_ns, int is_preempted) {
+ALWAYS_INLINE void leave(struct nt_watch *w, struct nt_runner *runner, int cpu, uint32_t pid, uint32_t tid,
+                         int64_t at_ns, int is_preempted) {
     int is_gone = tid == UINT32_MAX; /* a task that ends has lost its number by then */
     if (runner->knowledge == NT_SOMEBODY && !is_gone) come(w, runner, pid, tid, runner->since_ns);
     if (runner->knowledge == NT_KNOWN && (is_gone || runner->tid == tid)) {

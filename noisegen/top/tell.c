@@ -15,9 +15,10 @@ enum {
     TWENTIETH = 20
 };
 
-#define JOIN_NS       5000 /* interruptions closer than this are one: a switch lies between */
-#define STAT_EACH_NS  INT64_C(10000000000)
-#define MOST_OF_A_CPU 0.5 /* whoever has more than this share is taken for the program */
+#define JOIN_NS        5000 /* interruptions closer than this are one: a switch lies between */
+#define PERIOD_EACH_NS INT64_C(10000000000)
+#define STAT_EACH_NS   INT64_C(10000000000)
+#define MOST_OF_A_CPU  0.5 /* whoever has more than this share is taken for the program */
 
 /* ---- what ran ---- */
 
@@ -321,10 +322,13 @@ static int64_t period_of(const struct nt_watch *w, struct nt_process *p) {
     if (!w->source->sees_bursts) return -1;
     if (!p->last) return 0;
     if (p->period_at == p->n_last) return p->period_ns;
+    /* of as many as are kept, which takes longest, each ten seconds; of fewer each burst may show one */
+    if (p->period_at >= NT_LAST_BURSTS && w->end_ns - p->period_told_ns < PERIOD_EACH_NS) return p->period_ns;
     int n = p->n_last < NT_LAST_BURSTS ? (int)p->n_last : NT_LAST_BURSTS;
     for (int i = 0; i < n; i++)
         starts[i] = p->last[(p->n_last - (uint32_t)n + (uint32_t)i) % NT_LAST_BURSTS].start_ns;
     p->period_at = p->n_last;
+    p->period_told_ns = w->end_ns;
     return p->period_ns = nt_period(starts, n);
 }
 

@@ -17,7 +17,8 @@ struct nt_process {
     uint8_t has_ended;
     struct nt_burst *last; /* NT_LAST_BURSTS, in a ring; NULL before the first */
     uint32_t n_last;
-    uint32_t period_at; /* n_last when its period was computed */
+    uint32_t period_at;     /* n_last when its period was computed, */
+    int64_t period_told_ns; /* and when that was */
     int64_t period_ns;
     int64_t ended_ns; /* of this interval */
     pid_t pid;        /* 0: this place is free */

@@ -235,6 +235,24 @@ TEST(periods_are_found_through_jitter_gaps_and_companions_and_not_in_chance) {
     assert_int_equal(nt_period(starts, 5), 0);
 }
 
+TEST(a_period_of_all_bursts_that_are_kept_is_told_anew_after_ten_seconds_and_of_fewer_at_once) {
+    struct nt_watch *w = any_watch();
+    int32_t agent = named(w, 30001, 1, "agent"), rare = named(w, 30002, 1, "rare");
+    for (int i = 0; i < NT_LAST_BURSTS; i++) burst(w, agent, 0, S + i * 10 * MS, MS);
+    for (int i = 0; i < 4; i++) burst(w, rare, 0, S + (const int[]){0, 100, 150, 420}[i] * MS, MS);
+    const struct nt_sample *s = told(w);
+    EQUAL(row_of(s, 30001)->period_ns, 10 * MS, row_of(s, 30002)->period_ns, 0);
+    for (int i = 0; i < NT_LAST_BURSTS; i++) burst(w, agent, 0, 2 * S + i * 5 * MS, MS);
+    for (int i = 0; i < 40; i++) burst(w, rare, 0, S + (520 + i * 100) * MS, MS);
+    w->end_ns = 11 * S;
+    s = told(w);
+    EQUAL(row_of(s, 30001)->period_ns, 10 * MS);
+    assert_near((double)row_of(s, 30002)->period_ns, 100 * MS, 2 * MS);
+    w->end_ns = 12 * S;
+    assert_int_equal(row_of(told(w), 30001)->period_ns, 5 * MS);
+    nt_watch_close(w);
+}
+
 TEST(fields_are_printed_as_people_read_them_and_in_base_units) {
     char text[64];
     struct nt_task task = {.pid = 12,
