@@ -5,31 +5,57 @@ enum { ENTRIES_BYTES = 3072 /* of a directory, at once */ };
 
 #define PF_KTHREAD 0x00200000u /* include/linux/sched.h; part of what /proc/PID/stat promises */
 
+/* The number at *p, which goes on behind it. 0, -1 where there is none. */
+static int next_number(const char **p, uint64_t *number) {
+    const char *at = *p + strspn(*p, " ");
+    int is_negative = *at == '-';
+    at += is_negative;
+    if (*at < '0' || *at > '9') return -1;
+    for (*number = 0; *at >= '0' && *at <= '9'; at++) *number = *number * 10 + (uint64_t)(*at - '0');
+    if (is_negative) *number = -*number;
+    *p = at;
+    return 0;
+}
+
+/* Fields, by their numbers in proc(5). No sscanf, which takes ten times as long: who watches tasks reads
+ * thousands of such lines. */
+enum {
+    FIRST_FIELD = 4,
+    PPID = FIRST_FIELD,
+    FLAGS = 9,
+    DEAD_FAULTS = 11,
+    USER = 14,
+    SYSTEM,
+    DEAD_USER,
+    DEAD_SYSTEM,
+    THREADS = 20,
+    START = 22,
+    RSS = 24,
+    CPU = 39,
+    POLICY = 41
+};
+
 int nl_stat_parse(const char *text, struct nl_stat *s) {
-    unsigned long long dead_faults, start;
-    long long user, system, dead_user, dead_system, rss;
-    unsigned flags;
-    int ppid;
+    uint64_t field[POLICY + 1];
     const char *open = strchr(text, '('),
                *close = strrchr(text, ')'); /* the name may hold anything, brackets too */
     if (!open || !close || close < open) return -1;
+    const char *p = close + 1 + strspn(close + 1, " ");
+    if (!*p) return -1;
+    s->state = *p++;
+    for (int i = FIRST_FIELD; i <= POLICY; i++)
+        if (next_number(&p, &field[i])) return -1;
     snprintf(s->name, sizeof s->name, "%.*s", (int)(close - open - 1), open + 1);
-    /* after the name: (3) state ppid ... (9) flags ... (14) utime stime ... (20) threads ... (22) start ...
-     * (39) CPU ... (41) policy */
-    if (sscanf(close + 1,
-               " %c %d %*d %*d %*d %*d %u %*u %llu %*u %*u %lld %lld %lld %lld %*d %*d %d %*d %llu %*u %lld "
-               "%*u %*u %*u %*u %*u %*u %*u %*u"
-               " %*u %*u %*u %*u %*u %*d %d %*u %u",
-               &s->state, &ppid, &flags, &dead_faults, &user, &system, &dead_user, &dead_system,
-               &s->n_threads, &start, &rss, &s->cpu, &s->policy) != 13)
-        return -1;
-    s->ppid = ppid;
-    s->is_kernel = (flags & PF_KTHREAD) != 0;
-    s->dead_children_faults = dead_faults;
-    s->ticks = user + system;
-    s->dead_children_ticks = dead_user + dead_system;
-    s->start_ticks = start;
-    s->rss_kib = rss * (sysconf(_SC_PAGESIZE) / 1024);
+    s->ppid = (pid_t)field[PPID];
+    s->is_kernel = (field[FLAGS] & PF_KTHREAD) != 0;
+    s->dead_children_faults = field[DEAD_FAULTS];
+    s->ticks = (int64_t)(field[USER] + field[SYSTEM]);
+    s->dead_children_ticks = (int64_t)(field[DEAD_USER] + field[DEAD_SYSTEM]);
+    s->n_threads = (int)field[THREADS];
+    s->start_ticks = field[START];
+    s->rss_kib = (int64_t)field[RSS] * (sysconf(_SC_PAGESIZE) / 1024);
+    s->cpu = (int)field[CPU];
+    s->policy = (unsigned)field[POLICY];
     return 0;
 }
 
