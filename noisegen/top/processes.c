@@ -179,7 +179,7 @@ void nt_count_burst(struct nt_watch *w, int32_t place, int64_t start_ns, int64_t
     p->n_bursts++;
     p->burst_ns += length_ns;
     if (length_ns > p->longest_ns) p->longest_ns = length_ns;
-    if (!p->last && !(p->last = new_last(w))) return;
+    if (w->config.forgets_bursts || (!p->last && !(p->last = new_last(w)))) return;
     p->last[p->n_last++ % NT_LAST_BURSTS] = (struct nt_burst){start_ns, length_ns};
 }
 

@@ -122,6 +122,7 @@ struct nt_config {
     const char *command; /* its tasks' names begin so; NULL: none */
     int n_nodes;
     int64_t every_ns;
+    int forgets_bursts; /* nobody asks for periods and nt_last_bursts */
 };
 
 struct nt_watch;

@@ -165,7 +165,8 @@ int nt_session(const struct nt_options *o) {
                                      .n_pids = o->n_pids,
                                      .command = o->command,
                                      .n_nodes = o->n_nodes,
-                                     .every_ns = o->every_ns};
+                                     .every_ns = o->every_ns,
+                                     .forgets_bursts = is_metrics_only(s)};
     const struct sigaction stop = {.sa_handler = end};
     sigaction(SIGINT, &stop, NULL);
     sigaction(SIGTERM, &stop, NULL);

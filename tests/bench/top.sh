@@ -3,7 +3,8 @@
 # for each (40): in a terminal and as an exporter; and what a refresh costs with 10,000 tasks. As root, on a
 # machine with nothing else to do. PART: start (an exporter, four seconds from its start on), screen, batch,
 # exporter, tasks, others (what the kernel's records of context switches take from those who switch, at 1,000
-# switches per second), agent (the answer of noiselab run agent).
+# switches per second), agent (the answer of noiselab run agent), instructions (of user space, by valgrind: a
+# busy machine changes them least; no row).
 set -eu
 cd "$(dirname "$0")/../.."
 root=$PWD
@@ -102,6 +103,31 @@ for part in $parts; do
         cat "$folder/answer"
         row agent 2 "$(noiselab analyze "$folder/agent" --json | jq -r '[.estimates[] |
             select(.quantity == "agent_cpu_percent")][0].value * 10000 | round / 10000')" '' '' '' '' ''
+        ;;
+    instructions)
+        for how in --batch "--openmetrics $folder/count.prom"; do
+            before=$(switches)
+            # shellcheck disable=SC2086 # an option with its value
+            valgrind --tool=callgrind --callgrind-out-file="$folder/counts" \
+                noiselab-top $how --interval 2s --duration "${seconds}s" >/dev/null 2>"$folder/said"
+            after=$(switches)
+            # inclusive: a line of each function, the number first, with commas
+            callgrind_annotate --inclusive=yes --threshold=100 "$folder/counts" |
+                awk -v how="${how%% *}" -v n_switches=$((after - before)) -v n=$((seconds / 2)) '
+                    { number = $1; gsub(",", "", number) }
+                    /:look \[/ { look = number }
+                    /:nt_settle \[/ { settle = number }
+                    /:nt_scale \[/ { scale = number }
+                    /:(nt_tell|clear_interval|nt_forget_ended|nt_print_batch|nt_write_metrics) \[/ {
+                        rest += number
+                    }
+                    END {
+                        printf "%s\t%d switches a refresh\tinstructions: %d a switch, ", how, n_switches / n,
+                            (look + settle) / n_switches
+                        printf "%d a refresh for the rest, %d for projections in all\n",
+                            (rest - settle - scale) / n, scale
+                    }'
+        done
         ;;
     *) echo "top.sh: no part '$part'" >&2 && exit 2 ;;
     esac

@@ -373,6 +373,15 @@ TEST(a_brief_sample_has_the_same_figures_and_leaves_out_what_metrics_have_not) {
     assert_near((double)row->period_ns, 100e6, 1e6);
     assert_string_equal(row->cpus, "0");
     nt_watch_close(w);
+    /* the same where bursts are not kept one by one */
+    w = watch_of(&(struct nt_config){.n_nodes = 1000, .every_ns = MS, .forgets_bursts = 1});
+    agent = named(w, 100, 1, "agent");
+    for (int i = 0; i < 10; i++) burst(w, agent, 0, S + i * 100 * MS, MS);
+    nt_tell(w, &(struct nt_wish){.n_rows = 20, .is_brief = 1});
+    row = row_of(w->sample, 100);
+    EQUAL(row->longest_ns, MS, row->length_ns, MS, w->processes[agent].last != NULL, 0);
+    assert_near(row->bursts_per_second, 10, 1e-9);
+    nt_watch_close(w);
 }
 
 TEST(a_cost_at_scale_is_a_figure_or_as_large_as_figures_tell_nothing_more) {
