@@ -18,6 +18,7 @@ analysis/DESCRIPTION Version: @
 packaging/easybuild/noiselab.eb version = '@'
 packaging/spack/package.py noiselab-@.tar.gz
 packaging/spack/package.py version("@")
+tests/kept/names.tsv # @
 END
     for page in docs/man/*.1; do echo "$page \"noiselab @\""; done
 }
@@ -115,9 +116,9 @@ cat <<END
 $([ "$write" = yes ] && echo 'What is left' || echo 'Nothing was changed (--write does it). Afterwards'):
  1. make && make words && sh tests/kept/names.sh >tests/kept/names.tsv
     sh tests/kept/names.sh --by-key >tests/kept/keys.tsv       # what $version adds is kept from now on
- 2. a campaign of $version in tests/kept/$version, with its answer (tests/kept/$before stays)
+ 2. campaigns of $version in tests/kept/$version, with their answers (tests/kept/$before stays)
  3. make lint test, and make try-deb OLDER=FOLDER              # install, upgrade from $before, remove
  4. make evidence SECONDS=1 ONLY=page catalogue
- 5. git commit -am 'release: version $version' && git tag -a v$version -m 'noiselab $version'
+ 5. git commit -am 'release: $version' && git tag -a v$version -m 'noiselab $version'
  6. make dist                                                  # the archive that recipes take
 END

@@ -6,11 +6,12 @@ load ../helpers
 setup() {
     local root=$BATS_TEST_DIRNAME/../..
     cd "$BATS_TEST_TMPDIR" || return
-    mkdir -p common/base analysis packaging docs
+    mkdir -p common/base analysis packaging docs tests/kept
     cp "$root/common/base/version.h" common/base
     cp "$root/analysis/DESCRIPTION" analysis
     cp -r "$root"/packaging/{release.sh,easybuild,spack} packaging
     cp -r "$root/docs/man" docs
+    cp "$root/tests/kept/names.tsv" tests/kept
     cp "$root"/{CITATION.cff,codemeta.json,CHANGELOG.md} .
     # between a release and the next change there is none
     grep -qx '## Unreleased' CHANGELOG.md || sed -i '0,/^## \[/s//## Unreleased\n\n&/' CHANGELOG.md
@@ -28,7 +29,7 @@ state() { find . -type f -exec sha256sum {} + | sort; }
     [ "$status" -eq 0 ]
     [ "$(state)" = "$files" ]
     for file in common/base/version.h CITATION.cff codemeta.json analysis/DESCRIPTION CHANGELOG.md \
-        packaging/easybuild/noiselab.eb packaging/spack/package.py docs/man/*.1; do
+        packaging/easybuild/noiselab.eb packaging/spack/package.py tests/kept/names.tsv docs/man/*.1; do
         grep -qxF "$file" <<<"$output"
     done
     [[ "$output" == *'Nothing was changed (--write does it)'* ]]
@@ -40,8 +41,8 @@ state() { find . -type f -exec sha256sum {} + | sort; }
     [ "$status" -eq 0 ]
     [[ "$output" == *"(tests/kept/$now stays)"* ]]
     run ! grep -rnF "$now" common analysis/DESCRIPTION CITATION.cff codemeta.json packaging/easybuild \
-        packaging/spack docs/man
-    [ "$(grep -rlF 90.8.7 . | wc -l)" -eq $((7 + $(find docs/man -name '*.1' | wc -l))) ]
+        packaging/spack docs/man tests
+    [ "$(grep -rlF 90.8.7 . | wc -l)" -eq $((8 + $(find docs/man -name '*.1' | wc -l))) ]
     grep -qxF "## [90.8.7] - $(date -u +%Y-%m-%d)" CHANGELOG.md
     grep -qF "## [$now] - " CHANGELOG.md
     run ! grep -qx '## Unreleased' CHANGELOG.md

@@ -99,12 +99,15 @@ END
 }
 
 # bats test_tags=quick
-@test "a campaign that 1.0.0 began goes on, with what it has not run" {
-    cp -r "$BATS_TEST_DIRNAME/../kept/1.0.0/campaign" "$OUT"
-    cut_short "$(planned | tail -n 1)"
-    resume --dry-run
-    grep -qx 'noiselab-run: 1 of 2 planned launches are complete' "$ERR"
-    run_refused "--only: '$OUT' has 2 tasks" resume --only 3
+@test "a campaign that an earlier version began goes on, with what it has not run" {
+    for version in 1.0.0 1.1.0; do
+        rm -rf "$OUT"
+        cp -r "$BATS_TEST_DIRNAME/../kept/$version/campaign" "$OUT"
+        cut_short "$(planned | tail -n 1)"
+        resume --dry-run
+        grep -qx 'noiselab-run: 1 of 2 planned launches are complete' "$ERR"
+        run_refused "--only: '$OUT' has 2 tasks" resume --only 3
+    done
 }
 
 # bats test_tags=quick

@@ -38,9 +38,13 @@ keys_of() {
 }
 
 all_keys() {
-    campaign=$here/1.0.0/campaign
+    # the newest version's, which has all that can be kept
+    newest=$(printf '%s\n' "$here"/*/campaign | sort -V | tail -n 1)
+    newest=${newest%/campaign}
+    campaign=$newest/campaign
     for command in "analyze $campaign" "analyze nodes $campaign" "plan --detect 1 --ranks 2" \
-        "project $campaign --nodes 10 --every 1ms" doctor; do
+        "project $campaign --nodes 10 --every 1ms" doctor "doctor settings" "analyze agent $newest/agent" \
+        "compare $newest/before.csv $newest/after.csv"; do
         keys_of "$command"
     done | LC_ALL=C sort -u
 }
