@@ -139,7 +139,7 @@ static void link_lines(struct nd_probe *p) {
 }
 
 static int64_t walk_ns(const struct nd_probe *p) {
-    char *at = p->lines;
+    const void *at = p->lines;
     int64_t from_ns = nl_mono_ns();
     for (int i = 0; i < ND_PROBE_LINES; i++)
         memcpy(&at, at, sizeof at);

@@ -115,8 +115,8 @@ TEST_WITH(every_row_is_complete_and_is_found_by_its_name, fresh, NULL) {
 
 /* What a program knows of an operation by its row alone, said here again. */
 TEST_WITH(rows_say_who_waits_who_receives_and_what_else_there_is, fresh, NULL) {
-    static const char *const names[] = {" barrier allreduce allgather allgatherv alltoall alltoallv "
-                                        "alltoallw reduce_scatter reduce_scatter_block loadtest ",
+    static const char *const names[] = {(" barrier allreduce allgather allgatherv alltoall alltoallv "
+                                         "alltoallw reduce_scatter reduce_scatter_block loadtest "),
                                         " bcast gather gatherv scatter scatterv reduce ",
                                         " reduce allreduce reduce_scatter reduce_scatter_block scan exscan ",
                                         " empty waitpattern-up waitpattern-null ",
