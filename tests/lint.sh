@@ -41,10 +41,10 @@ tracked() {
         grep -E "${1:-.}"
 }
 
-scripts='docs/examples.sh docs/screens.sh experiments/noiselab experiments/noiselab-run
+scripts='docs/*.sh experiments/noiselab experiments/noiselab-run
     experiments/command/*.sh
     experiments/node-health.sh '"$build"'/libexec/noiselab/*.sbatch analysis/exec/*.sh tests/*.sh
-    tests/bench/*.sh tests/fuzz/*.sh tests/fault/*.sh tests/cluster/cluster.sh tests/cluster/keeper.sh
+    tests/bench/*.sh tests/fuzz/*.sh tests/fault/*.sh tests/cluster/*.sh tests/in-turn/launcher
     tests/kept/names.sh packaging/*.sh common/contract/*.sh packaging/debian/tests/mpi
     packaging/debian/*.prerm packaging/debian/*.postinst .ci/run'
 if needs shellcheck 'shellcheck finds nothing in the scripts'; then

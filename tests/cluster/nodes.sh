@@ -174,7 +174,7 @@ node_relay() {
     if [ $# -lt 2 ] || [ ! -e "$dir/pids/$1" ] || [ ! -e "$dir/pids/$2" ]; then
         stop 'relay: wants two nodes'
     fi
-    keeper_of "$1" && first=$keeper && keeper_of "$2" || stop "relay: $1 or $2 is down"
+    if ! { keeper_of "$1" && first=$keeper && keeper_of "$2"; }; then stop "relay: $1 or $2 is down"; fi
     rm -f "$dir/run/relay.$1.$2"
     # it goes with the cluster, by the mark in its environment
     NOISELAB_CLUSTER="$dir" "$here/relay.py" "$first" "$subnet.${1#node}" "$keeper" "$subnet.${2#node}" \
