@@ -98,7 +98,8 @@ static void run_jobs(struct job *jobs, int n) {
     for (int i = 0; i < n; i++)
         if (!jobs[i].has_failed) {
             jobs[i].is_running = pthread_create(&jobs[i].thread, NULL, scan_thread, &jobs[i]) == 0;
-            jobs[i].has_failed = !jobs[i].is_running;
+            /* one that has begun says itself whether it failed, and may have said so by now */
+            if (!jobs[i].is_running) jobs[i].has_failed = 1;
         }
     for (int i = 0; i < n; i++)
         if (jobs[i].is_running) pthread_join(jobs[i].thread, NULL);

@@ -212,3 +212,46 @@ byte from 0 to 262143" --checks integrity:inject-fault=0:1:262144
     grep -qE "the rules of '.*/rules' hold for Open MPI v0.9, and this is Open MPI v" "$ERR"
     jq -e '.warnings | any(contains("hold for Open MPI v0.9"))' "$OUT/one/launch.json"
 }
+
+@test "a scan whose thread may not use its CPU is said to have failed, however soon it knows" {
+    # the system begins the thread before it comes back to the rank
+    shared unusable.so <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+static __thread int is_scan;
+static volatile int n_begun, n_refused;
+static struct { void *(*run)(void *); void *argument; } begun;
+static void *begin(void *nothing) {
+    is_scan = 1;
+    return begun.run(begun.argument);
+}
+int sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set) {
+    __typeof__(&sched_setaffinity) next = dlsym(RTLD_NEXT, "sched_setaffinity");
+    if (!is_scan) return next(pid, size, set);
+    n_refused++;
+    errno = EINVAL;
+    return -1;
+}
+int pthread_create(pthread_t *thread, const pthread_attr_t *how, void *(*run)(void *), void *argument) {
+    Dl_info info;
+    __typeof__(&pthread_create) next = dlsym(RTLD_NEXT, "pthread_create");
+    if (!dladdr((void *)run, &info) || !strstr(info.dli_fname, "noiselab-accept"))
+        return next(thread, how, run, argument);
+    begun.run = run;
+    begun.argument = argument;
+    int failed = next(thread, how, begin, NULL);
+    for (n_begun++; !failed && n_refused < n_begun;) usleep(1000);
+    usleep(50000);
+    return failed;
+}
+END
+    LD_PRELOAD=$BATS_TEST_TMPDIR/unusable.so accept 1 --checks detour --seconds 0.1s || true
+    [ "$(status_of detour)" = failed ]
+    [[ "$(reason_of detour)" == "rank 0 may not use CPU "*", or has no memory"* ]]
+    [ -z "$(figures detour lost value)" ]
+}
