@@ -25,13 +25,14 @@ NOISELAB_TESTS=${NOISELAB_TESTS:-test}
 export NOISELAB_BUILD NOISELAB_BIN NOISELAB_R NOISELAB_TESTS
 
 # launchers and schedulers tell their children who they are; locales change numbers, MPI libraries and R what
-# they do; what docs/reference says of NOISELAB_MPIRUN and NOISELAB_SRUN_MPI is meant for tests, too
+# they do; what docs/reference says of NOISELAB_MPIRUN and NOISELAB_SRUN_MPI is meant for tests, too.
+# The rows that somebody keeps (NOISELAB_EVIDENCE) are of the command that was called, not of what tests try.
 for name in $(env | sed -n 's/^\([A-Za-z_][A-Za-z0-9_]*\)=.*/\1/p'); do
     case $name in
     SLURM_* | SBATCH_* | SALLOC_* | SRUN_* | PMI_* | PMIX_* | PALS_* | OMPI_* | PRTE_* | MPIR_* | \
         MPICH_* | UCX_* | HYDRA_* | OMP_* | LIKWID_* | R_* | LC_* | LANGUAGE | \
         NO_COLOR | COLUMNS | CDPATH | POSIXLY_CORRECT | NOISELAB_SEED | NOISELAB_LIBEXEC | \
-        NOISELAB_PRESETS | NOISELAB_GEN | NOISELAB_LAUNCHER | NOISELAB_ACCTG_FREQ)
+        NOISELAB_PRESETS | NOISELAB_GEN | NOISELAB_LAUNCHER | NOISELAB_ACCTG_FREQ | NOISELAB_EVIDENCE)
         unset "$name"
         ;;
     esac

@@ -15,7 +15,7 @@ setup() {
 
 # nothing that bats gives its tests reaches the bats within, its own folder of commands least of all
 level() {
-    env -i NOISELAB_BUDGETS="${NOISELAB_BUDGETS-}" \
+    env -i NOISELAB_BUDGETS="${NOISELAB_BUDGETS-}" NOISELAB_EVIDENCE="${NOISELAB_EVIDENCE-}" \
         PATH="$(echo "$PATH" | tr ':' '\n' | grep -v bats-core | paste -sd : -)" HOME="$HOME" \
         NOISELAB_BUILD=build sh "$TREE/tests/run.sh" "$@"
 }
@@ -69,6 +69,12 @@ level() {
     run -1 level unit
     [ "${lines[-1]}" = '1 passed, 1 failed, 0 skipped' ]
     [[ "$output" == *'unit/test_one: not ok 2 - second'*'# seven is not eight'*'# test_one.c:7'* ]]
+}
+
+@test "what a suite starts adds no rows to those that are kept, where make evidence runs suites" {
+    printf '@test "one" { [ -z "${NOISELAB_EVIDENCE-}" ]; }\n' >"$TREE/tests/cli/one.bats"
+    NOISELAB_EVIDENCE=$TREE run -0 level cli
+    [ "${lines[-1]}" = '1 passed, 0 failed, 0 skipped' ]
 }
 
 @test "a suite that is no test, and one that is not there, fail the run" {
