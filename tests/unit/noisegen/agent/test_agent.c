@@ -857,7 +857,7 @@ static int says(const char *path, const char *value) {
 
 /* For some seconds: a guardian restores it when it finds time. */
 static int comes_to_say(const char *path, const char *value) {
-    for (int i = 0; i < 5000 && !says(path, value); i++) nl_sleep_ns(1 * MS);
+    for (int i = 0; i < 20000 && !says(path, value); i++) nl_sleep_ns(1 * MS);
     return says(path, value);
 }
 
