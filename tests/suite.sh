@@ -22,13 +22,14 @@ run_suite() {
 }
 
 # r_batch NAME...: each keeps its own TAP and its own times, as if it had run alone. Helpers are read once for
-# all. To compile what runs once takes longer than to run it; and the heap begins large, so that it is seldom
-# collected.
+# all. To compile what runs once takes longer than to run it; the heap begins large, so that it is seldom
+# collected; and where other suites have the other CPUs, a process of its own for each plot only costs.
 r_batch() {
     for name in "$@"; do rm -f "$NOISELAB_BUILD/suites/$(echo "$name" | tr / -)".*; done
     # shellcheck disable=SC2016 # for R
     R_ENABLE_JIT=0 R_LIBS="$NOISELAB_R" Rscript --vanilla --min-nsize=4M --min-vsize=128M -e '
         library(testthat); library(noiselab)
+        options(mc.cores = 1L)
         args <- commandArgs(TRUE)
         helpers <- test_env("noiselab")
         invisible(source_test_helpers("analysis/tests/testthat", helpers))

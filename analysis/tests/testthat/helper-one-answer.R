@@ -14,8 +14,10 @@ answer_box <- function(file) {
 }
 
 # Each sentence of the JSON stands on the screen as it is, or the screen says how many it left out; then in
-# the report.
+# the report, whose pictures nobody looks at here.
 expect_one_answer <- function(words, dir, report = TRUE, program = "noiselab-analyze") {
+  remembered_projections()
+  empty_pictures()
   info <- paste(c(program, words), collapse = " ")
   screen <- status_of(program, words, dir)$out
   expect_lte(length(screen), 24, label = info)

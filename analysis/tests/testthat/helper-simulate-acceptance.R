@@ -162,11 +162,11 @@ limits_of <- function(...) {
   read_limits(file)
 }
 
-# Until the caller ends what costs at scale is walked through fewer events: of tests that want the words, and
-# figures to a few percent.
+# Until the caller ends what costs at scale is walked through fewer events, and once: of tests that want the
+# words, and figures to a few percent.
 coarse_walks <- function(env = parent.frame()) {
   usual <- project_walk
-  put <- function(value) utils::assignInNamespace("project_walk", value, "noiselab")
-  put(utils::modifyList(usual, list(events = usual$events / 8, end_events = usual$end_events / 8)))
-  withr::defer(put(usual), envir = env)
+  replaced("project_walk",
+           utils::modifyList(usual, list(events = usual$events / 8, end_events = usual$end_events / 8)), env)
+  remembered_projections(env)
 }

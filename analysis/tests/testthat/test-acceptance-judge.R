@@ -346,6 +346,7 @@ test_that(paste0("a reference passes nothing that is worse than its own worst an
 
 test_that(paste0("a reference separates: beyond its own bound and the margin fails, within passes, a busy ",
                  "launch of it is left out and said"), {
+  coarse_walks()
   # others of 0.15 % of the CPUs, by launches and blocks as of an idle machine, and a burst of 20 ms each
   # second on one of two CPUs
   with_others <- function(extra, seed, launches, busy = integer()) {
@@ -366,9 +367,8 @@ test_that(paste0("a reference separates: beyond its own bound and the margin fai
     a$figures <- bind_rows(list(a$figures, taken_figures(a$others)))
     a
   }
-  of <- function(...) {
-    judge_acceptance(with_others(...), reference = with_others(0, 100, 5))
-  }
+  reference <- with_others(0, 100, 5)
+  of <- function(...) judge_acceptance(with_others(...), reference = reference)
   taken <- function(result) {
     result$judgements[result$judgements$metric == "taken", ]
   }

@@ -17,6 +17,30 @@ queued <- function(at, cost_s) {
   sums + cummax(at - sums + cost_s) - cost_s
 }
 
+test_that("a projection follows from its arguments and the settings of walks alone: it can be remembered", {
+  noise <- record_of(any_time(20, 30, 5), 1e-3, 30)
+  # as the package calls it: what tests find under its name is a copy
+  project <- function(n) {
+    getFromNamespace("project_cell", "noiselab")(noise, n, 1e-3, "independent", effort = 0.1)
+  }
+  first <- project(50)
+  set.seed(1)
+  other <- project(60)
+  expect_false(identical(first, other))
+  expect_identical(project(50), first)
+  remembered_projections()
+  expect_identical(list(project(60), project(50)), list(other, first))
+  # what was computed before is not computed again, and what was not, or by coarser walks, is
+  without_walks <- function() {
+    replaced("walk_halves", function(...) stop("a walk"))
+    expect_identical(project(50), first)
+    expect_error(project(70), "a walk")
+    coarse_walks()
+    expect_error(project(50), "a walk")
+  }
+  without_walks()
+})
+
 test_that("CPUs of a node that are stopped together cost what one of them costs", {
   at <- any_time(1, 2000, 1)
   together <- function(cpus, cost_s) {
