@@ -37,6 +37,7 @@ test_that("the figure by bursts comes first everywhere: sentence, table, JSON, r
 
 test_that(paste0("a pass by bursts needs what was not seen and what lies beyond inside the margin, a fail ",
                  "only the bursts"), {
+  coarse_walks()
   dir <- short
   status <- function(margin) {
     status_of("noiselab-analyze", "agent", dir, "--margin", margin)
@@ -377,6 +378,7 @@ test_that("where bursts run is said in plain words: one CPU, mainly one, several
 })
 
 test_that("what a scraper may have cost fails no agent, and is said beside the slowdown it is part of", {
+  coarse_walks()
   asked <- function(scraper_percent) {
     dir <- local_folder(parent.frame())
     simulate_agent_campaign(dir, pairs = 60, operations = "barrier", bytes = 0, agent_burst_ns = 5e5,

@@ -69,6 +69,7 @@ test_that(paste0("noiselab plot draws them from a directory, with the limits of 
 
 test_that(paste0("who used each CPU is what the records say of tasks, and what scans lost beside them; each ",
                  "cause has its cost at scale"), {
+  coarse_walks()
   a <- simulated_acceptance(nodes = 1, launches = 1, lost_percent = 0.5, lost_sd = 0, drift_sd = 0,
                             launch_sd = 0, seed = 4)
   tasks <- lapply(1:7, function(i) {

@@ -325,6 +325,7 @@ test_that("of a campaign what bursts cost is taken as it was measured, and how o
 
 test_that(paste0("of an agent the bursts of several launches count together, and the answer about it says ",
                  "in a line what many nodes lose"), {
+  coarse_walks()
   dir <- local_folder()
   simulate_agent_campaign(dir, pairs = 12, launches = 2, operations = "barrier", bytes = 0,
                           agent_burst_ns = 5e5, seed = 3)
@@ -562,6 +563,7 @@ test_that("steps in order are a profile's calls with their works, and what its o
 })
 
 test_that("draws that three jobs took, put together, give the answer of one that took them all", {
+  coarse_walks()
   dir <- local_folder()
   trace <- file.path(dir, "node.trace")
   at <- with_seed(3, sort(stats::runif(60, 0, 60)))
@@ -719,6 +721,7 @@ test_that("a GOAL program, run without noise, ends when the simulation with it d
 })
 
 test_that("a margin decides the exit status", {
+  coarse_walks()
   of <- function(margin, ...) {
     project_of("--burst", "33us", "--period", "1s", "--nodes", "1000", "--every", "1ms", "--margin", margin,
                ...)
@@ -763,6 +766,7 @@ test_that("a margin of a program's nodes goes by its own step, or by the one tha
 })
 
 test_that("beside a pass nothing says that one node is open, and a pass says what it goes by", {
+  coarse_walks()
   file <- tempfile()
   on.exit(unlink(file))
   at <- with_seed(5, sort(stats::runif(60, 0, 59)))
@@ -801,6 +805,7 @@ test_that("beside a pass nothing says that one node is open, and a pass says wha
 })
 
 test_that("where nothing is seen to be longer those never seen count: no interval, no margin, no nodes", {
+  coarse_walks()
   file <- tempfile()
   on.exit(unlink(file))
   # The node has 20 ms in one burst of 600, too, but not in this record.
@@ -840,6 +845,7 @@ test_that("where nothing is seen to be longer those never seen count: no interva
 })
 
 test_that("a trace is projected as it was recorded, of one task or all", {
+  coarse_walks()
   file <- tempfile()
   on.exit(unlink(file))
   writeLines(

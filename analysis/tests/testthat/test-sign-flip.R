@@ -31,6 +31,16 @@ test_that("the random signs leave the caller's random numbers alone", {
   expect_identical(sign_flip_test(cos(1:300))$p, p)
 })
 
+test_that("what a test gives does not depend on how many columns of random signs others needed before it", {
+  d <- cos(1:30) + 0.3
+  sign_store$whole <- NULL
+  alone <- sampled(d, 0.01)
+  expect_equal(ncol(sign_store$whole), 32)
+  sampled(cos(1:200))
+  expect_gt(ncol(sign_store$whole), 2 * 30)
+  expect_identical(sampled(d, 0.01), alone)
+})
+
 test_that("the signed-rank test agrees with wilcox.test", {
   d <- c(1.1, -0.2, 0.8, 2.4, 0.3, -0.5, 1.7)
   expect_equal(signed_rank_test(d)$p, wilcox.test(d, alternative = "greater")$p.value)
