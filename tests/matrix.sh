@@ -19,8 +19,9 @@ Usage: tests/matrix.sh [NAME...]      builds and tests these combinations, or al
        tests/matrix.sh --list         what there is
        tests/matrix.sh --build NAME   builds one and prints its mpirun and its folder of programs, with a tab
                                       between them; status 3: not to be had
-       tests/matrix.sh --short NAME   the same in a folder of its own, as fast as the compiler can, for tests
-                                      that judge no time
+       tests/matrix.sh --short NAME   the same in a folder of its own, as fast as the compiler can, with the
+                                      objects of the build folder that know no MPI: for tests that judge no
+                                      time
 
 A NAME is LIBRARY-COMPILER or LIBRARY.
 EOT
@@ -70,14 +71,27 @@ prepare() {
 # compile NAME TARGET...
 compile() {
     # the R package knows nothing of MPI: one serves all
-    mkdir -p "$folder/$1/lib/noiselab" && ln -sfn "$PWD/$build/lib/noiselab/R" "$folder/$1/lib/noiselab/R" ||
-        return
+    mkdir -p "$folder/$1"/{lib,share}/noiselab &&
+        ln -sfn "$PWD/$build/lib/noiselab/R" "$folder/$1/lib/noiselab/R" || return
     make -s --no-print-directory -j"$(nproc)" BUILD="$build/matrix/$1" CC="$compiler" MPICC="$mpicc" \
         WARNINGS='-Wall -Wextra -Werror' \
         "${@:2}" >>"$log" 2>&1 || return
     # nor do the names of options, where they are not asked for anew
     [ -e "$folder/$1/share/noiselab/words.tsv" ] ||
         ln -sfn "$PWD/$build/share/noiselab/words.tsv" "$folder/$1/share/noiselab/words.tsv"
+}
+
+# borrow NAME VARIABLE...: objects that no MPI library is asked for, as their rule compiles them with $(CC),
+# are those of the build folder, where that has the same compiler and no sanitizer (its objects need its
+# library). What a combination is made with comes first: make looks at what is older.
+borrow() {
+    local file into=$folder/$1/obj
+    grep -qx "CC = $compiler" "$build/compilers.mk" 2>/dev/null && ! grep -q -- -fsanitize "$build/flags" ||
+        return 0
+    compile "$1" "${@:2}" "$build/matrix/$1"/{flags,commit,ncurses} || return
+    (cd "$build/obj" && find common noisegen experiments -name '*.o') | while read -r file; do
+        mkdir -p "$into/${file%/*}" && cp -u "$build/obj/$file" "$into/$file" || return
+    done
 }
 
 # mpi_of FILE: the file of the MPI library that it is linked with, as the loader finds it
@@ -182,6 +196,7 @@ case ${1-} in
     if [ "$1" = --build ]; then
         into=$2 words=(programs); else into=$2.short words=(CFLAGS='-O0 -fPIE' programs)
     fi
+    [ "$1" = --build ] || borrow "$into" "${words[0]}" || die "$2 cannot be begun: see $log"
     compile "$into" "${words[@]}" scripts presets || die "$2 does not build: see $log"
     linked "$into" before >"$folder/$into.linked" || die "$(cat "$folder/$into.linked")"
     printf '%s\t%s\n' "$mpirun" "$folder/$into/bin"
