@@ -89,13 +89,22 @@ taken() {
     ${2-} prove --jobs "$1" --timer --exec 'sh tests/suite.sh' $names </dev/null
 }
 
-# in_batches: files of R's, twenty to a process (their names joined by commas): to start R and load its
-# packages takes a second
+# in_batches: files of R's, up to twenty to a process (their names joined by commas): to start R and load its
+# packages takes a second. They are dealt out to and fro, as they come with the largest budget first, and each
+# job has as many batches, so that all end at about the same time.
 in_batches() {
-    awk '
+    awk -v jobs="$jobs" '
         !/^r\// { print; next }
-        { batch = batch (n++ ? "," : "") $1; if (n == 20) { print batch; batch = ""; n = 0 } }
-        END { if (n) print batch }'
+        { name[n++] = $1 }
+        END {
+            batches = jobs * int((n + 20 * jobs - 1) / (20 * jobs))
+            if (batches > n) batches = n
+            for (i = 0; i < n; i++) {
+                at = int(i / batches) % 2 ? batches - 1 - i % batches : i % batches
+                batch[at] = batch[at] (i < batches ? "" : ",") name[i]
+            }
+            for (i = 0; i < batches; i++) print batch[i]
+        }'
 }
 
 tap_of() { echo "$kept/$(echo "$1" | tr / -).tap"; }
