@@ -266,6 +266,7 @@ test_that("a side that grew beyond its plan has less of alpha left", {
 })
 
 test_that("where both sides ran the same agent the margin is of what it costs", {
+  coarse_walks()
   made <- function(slowdown_percent, seed) {
     dir <- local_folder(parent.frame(2))
     simulate_agent_campaign(dir, name = "top", operations = "barrier", pairs = 20, launches = 3,

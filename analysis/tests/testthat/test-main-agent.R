@@ -4,6 +4,7 @@
 delayedAssign("with_load", local_agent(pairs = 30, levels_percent = 1, env = globalenv()))
 
 test_that("a margin decides the exit status: 0 below, 1 above, 3 undecided with the time that would decide", {
+  coarse_walks()
   dir <- local_agent(pairs = 24, slowdown_percent = 2, seed = 2, levels_percent = 20)
   campaign <- read_campaign(dir)
   # The positive control, far above every margin, has no say.
@@ -36,6 +37,7 @@ test_that("the time that a longer run would need follows from the standard error
 })
 
 test_that("JSON and CSV have the tables, and nothing that is not a number", {
+  coarse_walks()
   json <- status_of("noiselab-analyze", "agent", with_load, "--json")
   expect_equal(json$status, 0L)
   parsed <- jsonlite::fromJSON(paste(json$out, collapse = "\n"))
@@ -50,6 +52,7 @@ test_that("JSON and CSV have the tables, and nothing that is not a number", {
 })
 
 test_that("launches of one arm each have accounts, and say that there is nothing to compare", {
+  coarse_walks()
   dir <- local_agent(design = "launches", launches = 2, pairs = 1, half_period_ns = 1e9)
   got <- status_of("noiselab-analyze", "agent", dir, "--all")
   expect_equal(got$status, 0L)
@@ -71,6 +74,7 @@ test_that("a campaign without an agent is refused with status 3, an unknown opti
 })
 
 test_that("lines keep to 100 columns, with long names, several nodes and a disagreement", {
+  coarse_walks()
   dir <- local_agent(pairs = 12, name = "prometheus-node-exporter", nodes = 2, ranks = 4, noise_nodes = 1:2,
                      unaccounted = 0.5, agent_burst_ns = 2e6, source = "thread",
                      prefix = "a-rather-long-launch-id")
@@ -92,6 +96,7 @@ test_that("an agent that is on in its off halves, or does nothing, is noted", {
 })
 
 test_that("the report has a section on the agent, and every plot of it can be drawn", {
+  coarse_walks()
   analysis <- analyze_campaign(read_campaign(with_load), channels = c("time", "preempted"))
   analysis$agent <- agent_of(analysis)
   section <- as.character(htmltools::tagList(agent_section(analysis$agent)))
