@@ -155,13 +155,18 @@ is_scrapers_margin <- function(got, scraper, margin) {
     isTRUE(max(got$low, got$whole_low, na.rm = TRUE) - 2 * scraper <= margin)
 }
 
-# Where the scraper is a part of what is stated, or of what is left open.
+# Where the scraper is a part of what is stated, or of what is left open. What it does while the agent answers
+# lies in windows of the agent's bursts, too.
 scraper_words <- function(answers) {
   scraper <- max(0, answers$scraper_percent, na.rm = TRUE)
-  rest <- if (all(answers$lead == "bursts")) answers$beyond_most else answers$value
-  if (scraper < 0.05 || !any(is.na(rest) | scraper > 0.1 * rest)) return(NULL)
+  if (scraper < 0.05) return(NULL)
+  counts_in <- function(x) any(is.na(x) | scraper > 0.1 * x)
+  by_bursts <- all(answers$lead == "bursts")
+  of <- c(if (counts_in(answers$value)) "this slowdown",
+          if (by_bursts && counts_in(answers$beyond_most)) "the other effects")
+  if (length(of) == 0) return(NULL)
   sprintf("The scraper used %s of one CPU on this machine: that is part of %s.", percent_of(scraper),
-          if (all(answers$lead == "bursts")) "the other effects" else "this slowdown")
+          paste(of, collapse = " or of "))
 }
 
 # The mean less what others took, with what the agent may have moved of that on each side.
