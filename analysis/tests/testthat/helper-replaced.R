@@ -1,4 +1,4 @@
-# Parts of the package that are others until a test ends.
+# Parts of the package that are others until a test ends (whose own on.exit() has add = TRUE, or they stay).
 
 # `value` instead of what the package has by that name, until `env` ends.
 replaced <- function(name, value, env = parent.frame()) {

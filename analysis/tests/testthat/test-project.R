@@ -768,7 +768,7 @@ test_that("a margin of a program's nodes goes by its own step, or by the one tha
 test_that("beside a pass nothing says that one node is open, and a pass says what it goes by", {
   coarse_walks()
   file <- tempfile()
-  on.exit(unlink(file))
+  on.exit(unlink(file), add = TRUE)
   at <- with_seed(5, sort(stats::runif(60, 0, 59)))
   writeLines(c("# span_ns: 60000000000", sprintf("%.0f\t1000000\t%d\t-\tx", rep(1e9 * at, each = 4), 0:3)),
              file)
@@ -807,7 +807,7 @@ test_that("beside a pass nothing says that one node is open, and a pass says wha
 test_that("where nothing is seen to be longer those never seen count: no interval, no margin, no nodes", {
   coarse_walks()
   file <- tempfile()
-  on.exit(unlink(file))
+  on.exit(unlink(file), add = TRUE)
   # The node has 20 ms in one burst of 600, too, but not in this record.
   at <- with_seed(8, sort(stats::runif(1200, 0, 59.9)))
   writeLines(
@@ -847,7 +847,7 @@ test_that("where nothing is seen to be longer those never seen count: no interva
 test_that("a trace is projected as it was recorded, of one task or all", {
   coarse_walks()
   file <- tempfile()
-  on.exit(unlink(file))
+  on.exit(unlink(file), add = TRUE)
   writeLines(
     c(
       "# span_ns: 60000000000",
