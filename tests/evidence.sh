@@ -104,7 +104,7 @@ proofs() {
         'Six builds with their tests take some hours of both CPUs.'
     proof test_suites test-suites.csv '' \
         'All tests of a change take twelve minutes on two CPUs' \
-        'whether they pass: that is what `make test` says'
+        'how long a whole run takes where nothing else runs, and whether it passes: `make test` says both'
 }
 
 # ---- what rows show
