@@ -6,12 +6,14 @@
 # which says so.
 arguments <- commandArgs(trailingOnly = TRUE)
 rows <- utils::read.csv(arguments[1], comment.char = "#", check.names = FALSE, colClasses = "character")
+`%||%` <- function(x, y) if (is.null(x)) y else x
 numbers <- c("interval_s", "cpu_percent", "burst_us", "period_s", "slowdown_percent", "slowdown_low",
   "slowdown_high", "beyond_percent",
-             "beyond_below_percent", "memory_mib", "wakeups_per_s", "scale_1ms_percent", "scale_1ms_low",
+             "beyond_below_percent", "memory_mib", "wakeups_per_s", "asker_percent", "scale_1ms_percent",
+             "scale_1ms_low",
                "scale_1ms_high", "scale_10ms_percent",
              "scale_10ms_low", "scale_10ms_high", "quietest_s", "seconds", "cpus_of_machine")
-for (name in numbers) rows[[name]] <- suppressWarnings(as.numeric(rows[[name]]))
+for (name in numbers) rows[[name]] <- suppressWarnings(as.numeric(rows[[name]] %||% rep(NA, nrow(rows))))
 
 # ends that are not known reach as far as they can
 overlap <- function(low, high) {
@@ -33,7 +35,7 @@ join_runs <- function(d) {
   }
   one <- d[nrow(d), ]
   for (name in intersect(numbers, c("cpu_percent", "burst_us", "slowdown_percent", "memory_mib",
-    "wakeups_per_s", "scale_1ms_percent", "scale_10ms_percent")))
+    "wakeups_per_s", "asker_percent", "scale_1ms_percent", "scale_10ms_percent")))
     one[[name]] <- middle(d[[name]])
   for (name in c("slowdown_low", "scale_1ms_low", "scale_10ms_low")) one[[name]] <- least(d[[name]])
   for (name in c("slowdown_high", "scale_1ms_high", "scale_10ms_high", "beyond_below_percent",
@@ -67,6 +69,7 @@ cells <- function(d) data.frame(
   `CPU %` = three(d$cpu_percent), Burst = ifelse(is.na(d$burst_us), "none seen", duration(d$burst_us)),
     CPUs = ifelse(d$cpus == "", "", d$cpus),
   `Slowdown %` = span(d$slowdown_percent, d$slowdown_low, d$slowdown_high), By = d$by,
+  `Asker, CPU %` = ifelse(is.na(d$asker_percent) | d$asker_percent == 0, "", three(d$asker_percent)),
   `Other effects, below %` = ifelse(is.na(d$beyond_below_percent), "", three(d$beyond_below_percent)),
   `1,000 nodes, 1 ms: %` = span(d$scale_1ms_percent, d$scale_1ms_low, d$scale_1ms_high),
   `1,000 nodes, 10 ms: %` = span(d$scale_10ms_percent, d$scale_10ms_low, d$scale_10ms_high),

@@ -26,6 +26,7 @@ def scale($every):
     $answer.beyond, $answer.beyond_most,
     $own[0].memory_mib, $own[0].wakeups_per_s,
     ($behalf[0] // [] | map(.task // empty) | unique | join(" ")),
+    $answer.scraper_percent,
     scale(1000000)[], scale(10000000)[],
     ($project[0].shortest_period_ns | in_seconds)
 ]

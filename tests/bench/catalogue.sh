@@ -24,7 +24,7 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
 columns=agent,version_of_agent,configuration,interval_s,is_default
 columns=$columns,cpu_percent,burst_us,period_s,cpus,slowdown_percent,slowdown_low,slowdown_high,by,outcome
-columns=$columns,beyond_percent,beyond_below_percent,memory_mib,wakeups_per_s,behalf
+columns=$columns,beyond_percent,beyond_below_percent,memory_mib,wakeups_per_s,behalf,asker_percent
 columns=$columns,scale_1ms_percent,scale_1ms_low,scale_1ms_high
 columns=$columns,scale_10ms_percent,scale_10ms_low,scale_10ms_high
 columns=$columns,quietest_s,seconds,cpus_of_machine,machine,campaign
@@ -320,7 +320,7 @@ row() {
         values+=(--slurpfile "$name" "$1/$name.json")
     done
     mapfile -t values < <(jq -rn "${values[@]}" -f tests/bench/catalogue.jq)
-    if [ ${#values[@]} -ne 21 ]; then
+    if [ ${#values[@]} -ne 22 ]; then
         echo "catalogue.sh: ${what[0]}: its campaign cannot be read: $1/campaign" >&2
         return 1
     fi

@@ -397,6 +397,13 @@ test_that("what a scraper may have cost fails no agent, and is said beside the s
                "The scraper used 2.50 % of one CPU on this machine: that is part of this slowdown.",
                fixed = TRUE)
   expect_match(flat(much$out), "may do so by the scraper, which used 2.50 % of one CPU", fixed = TRUE)
+  # what it does while the agent answers is in what bursts cost
+  by_bursts <- function(value) {
+    scraper_words(data.frame(lead = "bursts", value = value, beyond_most = 2.9, scraper_percent = 0.31))
+  }
+  expect_match(by_bursts(0.41),
+               "0.31.* % of one CPU .* that is part of this slowdown or of the other effects[.]$")
+  expect_match(by_bursts(40), "that is part of the other effects.", fixed = TRUE)
 })
 
 test_that("where bursts have no figure, quick halves are not the whole: stretches and long halves are", {
