@@ -1,7 +1,7 @@
 /* The version of all programs. */
 #pragma once
 
-#define NOISELAB_VERSION "1.0.0"
+#define NOISELAB_VERSION "1.1.0"
 
 /* The commit the programs were built from; "unknown" outside of a clone. */
 extern const char nl_git[];

@@ -18,8 +18,8 @@ class Noiselab(MakefilePackage):
 
     # the archive of `make dist`, in the folder that spack is called from, with --no-checksum
     manual_download = True
-    url = "file://{0}/noiselab-1.0.0.tar.gz".format(os.getcwd())
-    version("1.0.0")
+    url = "file://{0}/noiselab-1.1.0.tar.gz".format(os.getcwd())
+    version("1.1.0")
 
     variant(
         "r", default=True, description="Analysis: verdicts and reports; off: the programs of a compute node"
