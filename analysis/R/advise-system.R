@@ -200,8 +200,9 @@ not_from_rewritten <- function(row, part) {
 
 # Is no value slower by more than the margin? Fail where one is shown to be.
 setting_answer <- function(rows, margin) {
-  # of a part alone, where all together may be as much
-  low <- vapply(seq_len(nrow(rows)), function(i) of_part(rows[i, ], rows$by[i], "low"), 0)
+  # of a part alone, where all together may be as much; boots have no parts
+  by <- rows[["by"]] %||% rep("all", nrow(rows))
+  low <- vapply(seq_len(nrow(rows)), function(i) of_part(rows[i, ], by[i], "low"), 0)
   above <- rows$outcome == "slower" & low > margin & rows$ci_high >= margin
   below <- rows$outcome != "undecided" & rows$ci_high < margin
   if (any(above)) "fail" else if (all(below)) "pass" else "inconclusive"

@@ -261,6 +261,9 @@ test_that("boots are compared by the exact test, and fewer than it takes are ref
   got <- boot_row(rows, c("a", "b"), NULL, 0.01)
   expect_equal(got$estimate, 100 * expm1(0.1))
   expect_equal(got$p_two_sided, 2 / 252)
+  # a row of a boot has no parts
+  boots <- cbind(got, outcome = c("slower"))
+  expect_equal(c(setting_answer(boots, 5), setting_answer(boots, 20)), c("fail", "pass"))
   # of 25 differences the ends are the second and the last but one: 2 of 252 orders are beyond each
   expect_equal(c(got$ci_low, got$ci_high), 100 * expm1(c(0.07, 0.13)))
   # three operations and sizes: 1/462 is at most 0.01/3; beside 9 boots 3 are enough, 1/220
