@@ -100,8 +100,11 @@ writeLines(c(page[seq_len(begin)], made, "", page[end:length(page)]), arguments[
 
 # ---- the picture: one point an agent ----
 
-points <- lines[lines$agent != "placebo" & !is.na(lines$cpu_percent) & lines$cpu_percent > 0 &
-  !is.na(lines$scale_1ms_percent) & lines$scale_1ms_percent > 0, ]
+# of the machine that was measured last: rows of several are not to be compared
+newest <- lines$machine[order(lines$date, decreasing = TRUE)[1]]
+points <- lines[lines$machine == newest, ]
+points <- points[points$agent != "placebo" & !is.na(points$cpu_percent) & points$cpu_percent > 0 &
+  !is.na(points$scale_1ms_percent) & points$scale_1ms_percent > 0, ]
 points$label <- paste0(gsub("_", "-", points$agent), ifelse(points$interval_s > 0, paste0(", ",
   points$interval_s, " s"), ""))
 points$end <- ifelse(is.na(points$scale_1ms_high), points$scale_1ms_percent, points$scale_1ms_high)
