@@ -96,7 +96,7 @@ answer_row <- function(row, analysis, taken, locked) {
                    "machine"),
             percent_of(scraper))
   } else if (is.null(bursts) && !by_quick && is_quick_answer(row, analysis$campaign)) {
-    "its bursts are not known, and short segments hardly see them"
+    "its bursts are not known, and those that come seldom are hardly seen"
   } else {
     margin_parts(bursts, rest, row$alpha, watched, seen)
   }
@@ -118,6 +118,7 @@ answer_row <- function(row, analysis, taken, locked) {
     watched_s = watched,
     unseen = unseen_percent(watched, row$alpha / if (is.null(bursts)) 2 else 6, seen),
     by_quick = by_quick,
+    n_stretches = attr(stretches, "n") %||% NA_integer_,
     limit = limit,
     reason = if (is.null(bursts)) {
       mine$reason %||% "bursts are not recorded against slices of the loop"
@@ -186,7 +187,7 @@ rows_of_answer <- function(row, campaign) {
 
 # Of quick halves what an undisturbed stretch with the agent takes longer than the nearest long half of the
 # launch without it: the mean of the logarithms of these ratios, over launches where they are enough. NULL:
-# another design, or fewer than least_stretches.
+# another design, or fewer than least_stretches. Attribute `n`: how many.
 least_stretches <- 7
 
 stretch_figure <- function(row, campaign) {
@@ -205,7 +206,7 @@ stretch_figure <- function(row, campaign) {
   known <- is.finite(d)
   if (sum(known) < least_stretches) return(NULL)
   est <- widest_mean(d[known], as.character(rows[["launch"]][on][known]), row$alpha)
-  if (isTRUE(est$se > 0)) figure_of_t(est$estimate, est$se, est$df)
+  if (isTRUE(est$se > 0)) structure(figure_of_t(est$estimate, est$se, est$df), n = sum(known))
 }
 
 # Undisturbed seconds with the agent, where no bursts are on record.
@@ -704,12 +705,17 @@ agent_case_words <- function(row, x, on, analysis, taken = NULL) {
         sprintf("%s by on/off, unseen bursts included; other effects add less than %s %%.", slows,
                 three(row$beyond_most))
       } else {
-        sprintf("%s by on/off%s.", slows, seen)
+        sprintf("%s by on/off%s%s.", slows, stretches_words(row), seen)
       },
       analysis,
       taken
     )
   )
+}
+
+stretches_words <- function(row) {
+  if (!isTRUE(row$n_stretches > 0)) return("")
+  sprintf(", in %s with it", counted(row$n_stretches, "undisturbed stretch", "undisturbed stretches"))
 }
 
 # Without a figure by bursts: why, and `result`, on/off.

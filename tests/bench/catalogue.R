@@ -6,14 +6,13 @@
 # which says so.
 arguments <- commandArgs(trailingOnly = TRUE)
 rows <- utils::read.csv(arguments[1], comment.char = "#", check.names = FALSE, colClasses = "character")
-`%||%` <- function(x, y) if (is.null(x)) y else x
 numbers <- c("interval_s", "cpu_percent", "burst_us", "period_s", "slowdown_percent", "slowdown_low",
   "slowdown_high", "beyond_percent",
              "beyond_below_percent", "memory_mib", "wakeups_per_s", "asker_percent", "scale_1ms_percent",
              "scale_1ms_low",
                "scale_1ms_high", "scale_10ms_percent",
              "scale_10ms_low", "scale_10ms_high", "quietest_s", "seconds", "cpus_of_machine")
-for (name in numbers) rows[[name]] <- suppressWarnings(as.numeric(rows[[name]] %||% rep(NA, nrow(rows))))
+for (name in numbers) rows[[name]] <- suppressWarnings(as.numeric(rows[[name]]))
 
 # ends that are not known reach as far as they can
 overlap <- function(low, high) {

@@ -21,7 +21,7 @@ rows() {
     for row; do
         IFS=, read -r agent low high <<<"$row"
         printf '%s,' "$agent" 1.0 'as it is' 1 yes 0.5 700 '' 0 $(((low + high) / 2)) "$low" "$high" bursts \
-            detected 0.1 2 3 1 '' $((50 * high)) $((40 * high)) $((60 * high)) 5 4 6 '' 60 2 here abc v1
+            detected 0.1 2 3 1 '' 0.25 $((50 * high)) $((40 * high)) $((60 * high)) 5 4 6 '' 60 2 here abc v1
         echo 2026-01-02T03:04:05Z
     done
 }

@@ -425,6 +425,18 @@ test_that("where bursts have no figure, quick halves are not the whole: stretche
   got <- stretch_figure(row, campaign)
   ends <- 100 * expm1(got$ends(0.01))
   expect_true(ends[1] < 10 && 10 < ends[2] && ends[2] - ends[1] < 4)
+  expect_equal(attr(got, "n"), 9)
+  expect_equal(stretches_words(list(n_stretches = 9)), ", in 9 undisturbed stretches with it")
+  # with nothing to find it finds something in one campaign of a hundred, on either side
+  same <- campaign
+  found <- vapply(1:300, function(seed) {
+    set.seed(seed)
+    wander <- as.numeric(stats::filter(stats::rnorm(171, 0, 0.003), 0.9, "recursive"))
+    same$rows$operations <- planned / 1000 / exp(wander + stats::rnorm(171, 0, 0.01))
+    ends <- stretch_figure(row, same)$ends(0.01)
+    ends[1] > 0 || ends[2] < 0
+  }, NA)
+  expect_lte(sum(found), stats::qbinom(0.999, 300, 0.02))
   # too few, or another design
   short <- campaign
   short$rows <- campaign$rows[1:114, ]

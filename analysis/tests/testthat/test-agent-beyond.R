@@ -268,7 +268,8 @@ test_that("short segments without a record of bursts pass no margin, however lar
   expect_equal(report$answers$state, "unrecorded")
   expect_equal(
     report$analysis$margin_answer,
-    list(answer = "inconclusive", reason = "its bursts are not known, and short segments hardly see them")
+    list(answer = "inconclusive",
+         reason = "its bursts are not known, and those that come seldom are hardly seen")
   )
 })
 
