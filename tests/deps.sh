@@ -60,6 +60,7 @@ packages|dpkg-buildpackage|command -v dpkg-buildpackage|dpkg-dev|-|-|-
 packages|fakeroot|command -v fakeroot|fakeroot|-|-|-
 packages|lintian|command -v lintian|lintian|-|-|-
 packages|debootstrap|command -v debootstrap|debootstrap|debootstrap|debootstrap|-
+packages|roxygen2 (R)|has_r roxygen2|r-cran-roxygen2|R-roxygen2|R-roxygen2|r-roxygen2
 packages|autopkgtest|command -v autopkgtest|autopkgtest|-|-|-
 EOF
 }

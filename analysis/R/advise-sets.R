@@ -1,9 +1,10 @@
 # Effects of the values of a setting on the time of operations, within sets of blocks.
 
 # What an answer may rest on: `all` operations; `steady`: these, in sets of blocks in which the machine kept
-# its speed; `undisturbed`: of these sets the operations that nothing interrupts. Columns of `all` have the
-# names that they have in every table of effects, those of the others begin with the name of their part.
-setting_parts <- c("all", "steady", "undisturbed")
+# its speed; `undisturbed`: of these sets the operations that nothing interrupts; `interruptions`: what
+# interrupts operations, in all sets. Columns of `all` have the names that they have in every table of
+# effects, those of the others begin with the name of their part.
+setting_parts <- c("all", "steady", "undisturbed", "interruptions")
 
 columns_of_all <- c(percent = "estimate", low = "ci_low", high = "ci_high", p = "p_two_sided")
 
@@ -23,12 +24,46 @@ with_part <- function(rows, part) {
   rows
 }
 
-# Mean time of an operation, each detour (of the rank with most) at the pilot's median instead; NA where
-# operations were not timed one by one.
+# Mean time of an operation without what interrupts it: by slices of the loop where they are known
+# (interrupted_share()), else each detour (of the rank with most) at the pilot's median instead. NA where
+# neither is known.
 undisturbed_ns <- function(rows) {
-  detour_ns <- rows[["detour_ns"]] %||% rep(NA_real_, nrow(rows))
-  share <- pmin(1, detour_ns / rows[["wall_ns"]])
+  of_detours <- (rows[["detour_ns"]] %||% rep(NA_real_, nrow(rows))) / rows[["wall_ns"]]
+  of_slices <- rows[["interrupted_share"]] %||% rep(NA_real_, nrow(rows))
+  share <- pmin(1, ifelse(is.na(of_slices), of_detours, of_slices))
   ifelse(share < 1, operation_ns(rows) * (1 - share), NA_real_)
+}
+
+# A slice of the loop is compared with the median of so many around it, in its block: a machine that changes
+# its speed within a block has two medians there, and what lasts for less than half of them interrupts.
+slices_around <- 101
+# Operations wait for all ranks, so each node shows what interrupts any of them: more need not be read.
+most_nodes_read <- 4
+
+# Of each row the share of the loop's time that slices are longer than the median of those around them, of
+# slices that are more than twice as long; the mean of the nodes that are read. NA where none was recorded.
+interrupted_share <- function(campaign) {
+  same <- c("operation", "bytes", "pair", "order")
+  share <- rep(NA_real_, nrow(campaign$rows))
+  for (id in intersect(names(campaign$launches), names(campaign$paths))) {
+    files <- list.files(campaign$paths[[id]], "^slices\\..+\\.bin$", full.names = TRUE)
+    mine <- which(campaign$rows[["launch"]] == id)
+    keys <- row_key(campaign$rows[mine, ], same)
+    by_node <- vapply(utils::head(files, most_nodes_read), function(file) {
+      got <- read_slices(file, campaign$launches[[id]])
+      interrupted_blocks(got$ns, got$blocks$n)[match(keys, row_key(got$blocks, same))]
+    }, numeric(length(mine)))
+    if (length(by_node) > 0) share[mine] <- rowMeans(matrix(by_node, length(mine)), na.rm = TRUE)
+  }
+  ifelse(is.finite(share), share, NA_real_)
+}
+
+# As interrupted_share() of blocks, of which `n` slices of length `ns` follow each other.
+interrupted_blocks <- function(ns, n) {
+  excess <- slice_excess(ns, n, slices_around)
+  beyond <- ifelse(excess > ns - excess, excess, 0)
+  block <- factor(rep(seq_along(n), n), seq_along(n))
+  as.numeric(tapply(beyond, block, sum) / tapply(ns, block, sum))
 }
 
 # p-value of a difference from the reference and from the placebo, to the same side: the larger one. Without a
@@ -83,6 +118,7 @@ set_states <- function(rows, x, quiet) {
 arm_effects <- function(campaign, pairs, settings) {
   x <- log_or_na(operation_ns(campaign$rows))
   quiet <- log_or_na(undisturbed_ns(campaign$rows))
+  interrupted <- x - quiet
   taken <- channels$preempted$value(campaign$rows, 1)
   states <- set_states(as.data.frame(campaign$rows), x, quiet)[pairs$off, ]
   cells <- pairs$cells
@@ -120,6 +156,7 @@ arm_effects <- function(campaign, pairs, settings) {
     apart <- if (length(steady) < length(kept)) steady else integer()
     cbind(label, whole[c("n", "unit_of_inference", "reason")], part("all", kept, x),
           part("steady", apart, x), part("undisturbed", if (length(steady) > 0) steady else kept, quiet),
+          part("interruptions", kept, interrupted),
           sets = length(at), stepped_sets = length(at) - length(kept),
           steady_sets = if (length(steady) > 0) length(steady) else NA_integer_,
           preempted_percent = mean(taken[pairs$on[at]] - taken[pairs$off[at]]))

@@ -22,13 +22,16 @@ placebo_arm <- "placebo"
 # (carry_over()) nothing is stated. `margin`: percent, on both sides; NULL: none, and "no difference" cannot
 # be found.
 #
-# A difference may be shown by three parts (setting_parts), and the first that shows it leads. The time of
-# operations that nothing interrupts, and of detours (operations far above the pilot's median), whose excess
-# is seldom, long, and nearly all of the scatter beside other tasks: both together are what is paid (`all`).
+# A difference may be shown by four parts (setting_parts), and the first that shows it leads. The time of
+# operations that nothing interrupts, and of interruptions (slices of the loop far above the median of those
+# around them, or operations far above the pilot's median), whose excess is seldom, long, and nearly all of
+# the scatter beside other tasks: both together are what is paid (`all`).
 # Sets across which the machine changed its speed are in no part (set_states()). The same in sets within which
 # it kept its speed (`steady`): where the machine's speed jumps, a few sets make nearly all of the scatter.
-# And of these the first part of the time alone (`undisturbed`). "No difference" is only stated of `all`: a
-# load that a setting starts is all detours, and what it does now and then makes sets unlike others.
+# Of these the first part of the time alone (`undisturbed`), and of all sets the second alone
+# (`interruptions`), which a machine's speed does not reach. Where these two show opposite sides, and nothing
+# shows which is more, nothing is stated. "No difference" is only stated of `all`: a load that a setting
+# starts is all interruptions, and what it does now and then makes sets unlike others.
 #
 # A list: `rows`, a data frame, one row per operation, size and arm: `operation`, `bytes`, `ranks`, `kind`,
 # `label` ("KEY OTHER instead of REFERENCE"), `estimate`, `ci_low`, `ci_high` (percent of the time, above 0:
@@ -50,6 +53,7 @@ compare_settings <- function(campaign, margin = NULL, alpha = 0.01, power = 0.95
   if (length(told) > 1) abort_data("these launches compare different settings: analyse them one by one")
   pairs <- pair_rows(campaign$rows)
   if (length(pairs$off) == 0) abort_data("no complete set of arms in ", dirs, ": measure for longer")
+  campaign$rows$interrupted_share <- interrupted_share(campaign)
   settings <- list(alpha = alpha, power = power, conf = 1 - 2 * alpha)
   all <- arm_effects(campaign, pairs, settings)
   all[c("settling_percent", "settling_p")] <- surest_carry_over(campaign$rows, all)
@@ -151,9 +155,11 @@ judge_settings <- function(rows, margin, settings, took_s) {
   both <- by_part(function(part) p_of_both(rows, part) <= most)
   shown <- by_part(function(part) of_part(rows, part, "p_holm") <= most)
   by <- apply(shown, 1, function(row) which(row)[1])
+  against <- against_each_other(rows, shown, by)
   unsettled <- (rows$settling_p * max(1, sum(!is.na(rows$settling_p))) <= settings$alpha) %in% TRUE
   within <- !is.null(margin) & (rows$ci_low > -(margin %||% 0) & rows$ci_high < (margin %||% 0)) %in% TRUE
   why <- vapply(seq_len(n), function(i) {
+    if (against[i] && !within[i]) return(opposite_words(rows[i, ]))
     if (!is.na(by[i]) || within[i]) return(NA_character_)
     if (any(both[i, ])) return("it differs by itself, but not with all comparisons counted together")
     alone <- which(reference[i, ])
@@ -184,8 +190,22 @@ judge_settings <- function(rows, margin, settings, took_s) {
   rows
 }
 
+# Operations that nothing interrupts are shown to differ to one side, interruptions to the other, and no part
+# with both shows a difference.
+against_each_other <- function(rows, shown, by) {
+  colnames(shown) <- setting_parts
+  sides <- sign(of_part(rows, "undisturbed", "percent") * of_part(rows, "interruptions", "percent"))
+  shown[, "undisturbed"] & shown[, "interruptions"] & setting_parts[by] %in% "undisturbed" & sides %in% -1
+}
+
+opposite_words <- function(row) {
+  said <- function(part) setting_change_words(with_part(row, part))
+  sprintf("operations that nothing interrupts change by %s, and interruptions the other way, by %s",
+          said("undisturbed"), said("interruptions"))
+}
+
 where_part <- c(all = "", steady = "where the machine keeps its speed, ",
-                undisturbed = "where nothing interrupts it, ")
+                undisturbed = "where nothing interrupts it, ", interruptions = "by what interrupts it, ")
 
 not_from_rewritten <- function(row, part) {
   said <- function(name) format_effect(of_part(row, part, paste0("rewritten_", name)))
@@ -285,10 +305,12 @@ setting_sentence <- function(row, margin) {
       c(all = "",
         steady = sprintf(" in %s of %s sets of blocks, those in which the machine kept its speed",
                          format_level(row$steady_sets), format_level(row$sets)),
-        undisturbed = " where nothing interrupts it")[[row$by]],
+        undisturbed = " where nothing interrupts it",
+        interruptions = " by what interrupts it")[[row$by]],
       if (row$by != "all") {
         sprintf("; %s the change is %s, which does not decide",
-                c(steady = "in all of them", undisturbed = "with interruptions")[[row$by]],
+                c(steady = "in all of them", undisturbed = "with interruptions",
+                  interruptions = "all together")[[row$by]],
                 setting_change_words(row))
       },
       "."
@@ -303,14 +325,17 @@ setting_sentence <- function(row, margin) {
 
 sharper_words <- function(row) {
   said <- function(part) setting_change_words(with_part(row, part))
-  if (is.finite(row$steady_high)) {
-    sprintf(" Where the machine kept its speed (%s of %s sets of blocks) the change is %s.",
-            format_level(row$steady_sets), format_level(row$sets), said("steady"))
-  } else if (is.finite(row$undisturbed_high)) {
-    sprintf(" Where nothing interrupts it the change is %s.", said("undisturbed"))
-  } else {
-    ""
-  }
+  known <- function(part) is.finite(of_part(row, part, "high"))
+  paste(c(
+    if (known("steady")) {
+      sprintf(" Where the machine kept its speed (%s of %s sets of blocks) the change is %s.",
+              format_level(row$steady_sets), format_level(row$sets), said("steady"))
+    },
+    if (known("undisturbed") && !known("steady")) {
+      sprintf(" Where nothing interrupts it the change is %s.", said("undisturbed"))
+    },
+    if (known("interruptions")) sprintf(" What interrupts it changes it by %s.", said("interruptions"))
+  ), collapse = "")
 }
 
 # "+0.07 % (-0.14 to +0.28)"
@@ -459,5 +484,6 @@ setting_estimates <- function(result) {
                  confidence = 1 - 2 * result$alpha, n_unit = mine$unit_of_inference, verdict = mine$outcome)
   }
   rbind(of("all", "setting_change_percent"), of("steady", "setting_steady_percent"),
-        of("undisturbed", "setting_undisturbed_percent"))
+        of("undisturbed", "setting_undisturbed_percent"),
+        of("interruptions", "setting_interruptions_percent"))
 }

@@ -44,17 +44,21 @@ static void *live(void *argument) {
         nl_futex_wait(&s->order, order, -1);
         order = atomic_load(&s->order);
         if (order == UINT32_MAX) return NULL;
-        int64_t due_ns = nl_mono_ns();
+        int64_t due_ns = nl_mono_ns() + s->left_ns;
         while (order & 1 && atomic_load(&s->order) == order) {
+            nl_futex_wait(&s->order, order, due_ns);
+            if (atomic_load(&s->order) != order || nl_mono_ns() < due_ns) continue;
             scrape(s, order);
             for (due_ns += s->period_ns; due_ns < nl_mono_ns(); due_ns += s->period_ns)
                 atomic_fetch_add(&s->n_skipped, 1);
-            nl_futex_wait(&s->order, order, due_ns);
         }
+        if (order & 1) s->left_ns = due_ns - nl_mono_ns();
+        if (s->left_ns < 0) s->left_ns = 0;
     }
 }
 
 int na_scraper_open(struct na_scraper *s) {
+    s->left_ns = s->period_ns / 2;
     s->is_up = pthread_create(&s->thread, NULL, live, s) == 0;
     return s->is_up ? 0 : -1;
 }

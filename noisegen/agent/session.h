@@ -35,6 +35,7 @@ struct na_scraper {
     /* its own */
     pthread_t thread;
     int is_up; /* the thread runs */
+    int64_t left_ns; /* from its next start until a scrape is due */
     _Atomic uint32_t order; /* futex: raised with each start and stop; odd: scraping */
     _Atomic int64_t n_scrapes, n_failed, n_skipped; /* skipped: the one before had not ended */
 };

@@ -182,7 +182,9 @@ static int look_at_files(const struct na_setting *s, int i, struct na_undo *u, c
     for (char *c = path; *s->target != '/' && *c; c++)
         if (*c == '.') *c = '/';
     int found = glob(path, 0, NULL, &files);
-    if (found == GLOB_NOMATCH) return nl_say(reason, size, "%s: this machine has no %s", s->key, path);
+    if (found == GLOB_NOMATCH)
+        return nl_say(reason, size, "%s: this machine has no %s (noiselab doctor settings shows what it has)",
+                      s->key, path);
     if (found) return nl_say(reason, size, "%s: %s cannot be looked for", s->key, path);
     for (size_t k = 0; k < files.gl_pathc && !failed; k++)
         failed = keep(u, i, s->key, files.gl_pathv[k], 0, reason, size);

@@ -3,9 +3,9 @@
 # is in the package):
 #   R_LIBS=build/lib/noiselab/R Rscript --vanilla tests/bench/settings-simulated.R RUNS FILE [SAME]
 # Adds a row for each kind of noise, true change and length to FILE, and goes on at the next seed with each
-# call; SAME: only of values that are the same. Lengths are sets of the reference, another value and a
-# placebo: 14, 60, and 186, which 60 s have in blocks of 100 ms with 7 ms after each switch. The margin is
-# 0.2 %: no difference is wrong of a change of as much.
+# call ("by load": a change of interruptions alone); SAME: only of values that are the same. Lengths are sets
+# of the reference, another value and a placebo: 14, 60, and 186, which 60 s have in blocks of 100 ms with
+# 7 ms after each switch. The margin is 0.2 %: no difference is wrong of a change of as much.
 arguments <- commandArgs(TRUE)
 runs <- as.integer(arguments[1])
 file <- arguments[2]
@@ -40,11 +40,14 @@ noises <- list(
   }
 )
 
-campaign <- function(noise, change, sets) {
+# The value's change is one of each operation, or of interruptions: a load that it starts, or that it ends.
+campaign <- function(noise, change, sets, by_load) {
   arm <- unlist(lapply(seq_len(sets), function(i) sample(3)))
   slower <- noise(3 * sets)
-  wall <- 1e8 * exp((slower + c(0, change, 0)[arm]) / 100)
+  added <- if (by_load && change < 0) c(-change, 0, -change)[arm] else c(0, change, 0)[arm]
+  wall <- 1e8 * exp((as.numeric(slower) + added) / 100)
   of_detours <- attr(slower, "detours")
+  if (by_load) of_detours <- of_detours + added
   told <- list(
     settings = list(list(key = "kernel.knob", values = list("1", "0"))),
     arms = list(list(kind = "knob-0", values = list("0")), list(kind = "placebo", values = list("1")))
@@ -60,9 +63,11 @@ campaign <- function(noise, change, sets) {
 }
 
 planned_sets <- 60000 %/% (3 * 107)
-cells <- expand.grid(noise = names(noises), change = c(0, -0.2, 0.2, -1, 1), sets = c(14, 60, planned_sets),
-                     stringsAsFactors = FALSE)
-cells <- cells[cells$change == 0 | cells$sets == planned_sets & !"SAME" %in% arguments, ]
+with_load <- paste0(c("detours", "jumps", "outliers"), ", load")
+cells <- expand.grid(noise = c(names(noises), with_load), change = c(0, -0.2, 0.2, -1, 1),
+                     sets = c(14, 60, planned_sets), stringsAsFactors = FALSE)
+cells <- cells[cells$change == 0 & !cells$noise %in% with_load |
+                 cells$change != 0 & cells$sets == planned_sets & !"SAME" %in% arguments, ]
 
 done <- if (file.exists(file)) utils::read.csv(file, comment.char = "#") else data.frame(seed = 0)
 seed <- max(0, done$seed) + 1
@@ -80,11 +85,12 @@ for (cell in seq_len(nrow(cells))) {
   set.seed(1e6 + 1000 * seed + cell)
   change <- cells$change[cell]
   got <- do.call(rbind, lapply(seq_len(runs), function(i) {
-    one <- campaign(noises[[cells$noise[cell]]], change, cells$sets[cell])
+    noise <- as.character(cells$noise[cell])
+    one <- campaign(noises[[sub(",.*", "", noise)]], change, cells$sets[cell], noise %in% with_load)
     noiselab$compare_settings(one, margin = 0.2)$rows
   }))
   truth <- 100 * expm1(change / 100)
-  row <- c(format(Sys.Date()), version, cells$noise[cell], change, cells$sets[cell], runs,
+  row <- c(format(Sys.Date()), version, sub(", ", " by ", cells$noise[cell]), change, cells$sets[cell], runs,
            sum(got$outcome %in% c("slower", "faster")),
            sum(got$outcome == if (change > 0) "faster" else if (change < 0) "slower" else ""),
            sum(got$ci_low <= truth & got$ci_high >= truth), sum(got$outcome == "no difference"), seed)

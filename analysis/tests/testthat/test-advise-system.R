@@ -155,6 +155,85 @@ test_that(paste0("where interruptions hide it, a difference of the operations th
   expect_lte(sum(false), stats::qbinom(0.999, 70, 0.01))
 })
 
+# A machine that changes its speed with nearly each block, so that all of the time says little. `bursts`:
+# percent of the time that bursts take in blocks with a value more than in others, `slower`: what it adds to
+# the rest.
+with_bursts <- function(bursts, sets = 200, slower = 0, speeds = 20, seed = 1) {
+  campaign <- setting_campaign(slower, sets = sets, detours = 1, seed = seed)
+  rows <- as.data.frame(campaign$rows)
+  rest <- (rows$wall_ns - rows$detour_ns) * exp(stats::rnorm(nrow(rows), 0, speeds / 100))
+  of_bursts <- rest * (0.5 + bursts * rows$kind %in% "knob-1" + stats::rexp(nrow(rows), 1 / 0.3)) / 100
+  rows$wall_ns <- rest + of_bursts
+  rows$detour_ns <- of_bursts
+  campaign$rows <- data.table::as.data.table(rows)
+  campaign
+}
+
+test_that("where the machine's speed hides it, a load that a setting starts is found by its interruptions", {
+  got <- compare_settings(with_bursts(1), margin = 0.2)
+  expect_equal(c(got$rows$outcome, got$rows$by), c("slower", "interruptions"))
+  expect_true(got$rows$interruptions_low < 1 && 1 < got$rows$interruptions_high)
+  expect_match(setting_sentences(got)[1],
+               paste0("makes allreduce, 2048 B [01][.]?[0-9]* % slower \\(0[.][0-9]+ to 1[.][0-9]+\\) ",
+                      "by what interrupts it; all together the change is .* which does not decide[.]$"))
+  expect_equal(got$answer, "fail")
+  expect_equal(got$rows$estimate, as.numeric(100 * expm1(
+    log1p(got$rows$undisturbed_percent / 100) + log1p(got$rows$interruptions_percent / 100)
+  )), tolerance = 1e-6)
+  less <- with_bursts(-0.4)
+  expect_equal(unlist(compare_settings(less)$rows[c("outcome", "by")], use.names = FALSE),
+               c("faster", "interruptions"))
+  same <- compare_settings(with_bursts(0))
+  expect_equal(same$rows$outcome, "undecided")
+  expect_match(setting_sentences(same)[1], "What interrupts it changes it by [-+]0[.]")
+  expect_match(paste(part_lines(setting_part(same)), collapse = " "), "by what interrupts it: [-+]0[.]")
+  false <- vapply(1:70, function(seed) {
+    compare_settings(with_bursts(0, sets = 30, seed = seed))$rows$outcome %in% c("slower", "faster")
+  }, TRUE)
+  expect_lte(sum(false), stats::qbinom(0.999, 70, 0.01))
+})
+
+test_that("interruptions to one side and the operations to the other say nothing of the whole", {
+  got <- compare_settings(with_bursts(0.8, slower = -0.8, speeds = 0.6), margin = 0.1)$rows
+  expect_true(got$undisturbed_high < 0 && got$interruptions_low > 0)
+  expect_equal(got$outcome, "undecided")
+  expect_match(got$reason,
+               "^operations that nothing interrupts change by -0[.].*, and interruptions the other way")
+})
+
+test_that("slices say what interrupts a block, whatever its speed", {
+  # 0.2 ms each, at half the speed from the middle on; 1 ms, and a burst of 4 ms that is one slice
+  ns <- rep(c(2e5, 4e5), each = 300)
+  ns[c(100, 450)] <- ns[c(100, 450)] + c(1e6, 4e6)
+  expect_equal(interrupted_blocks(c(ns, rep(2e5, 300)), c(600, 300)), c(5e6 / sum(ns), 0), tolerance = 1e-3)
+  # no block of a file, and one without slices
+  expect_equal(interrupted_blocks(numeric(), numeric()), numeric())
+  expect_equal(interrupted_blocks(rep(2e5, 5), c(0, 5)), c(NA, 0))
+  # what is less than twice the usual does not interrupt
+  expect_equal(interrupted_blocks(c(rep(2e5, 200), 3.9e5), 201), 0)
+
+  campaign <- with_bursts(0, sets = 10)
+  campaign$paths <- c(l1 = tempfile())
+  dir.create(campaign$paths)
+  campaign$launches$l1$launch <- "l1"
+  rows <- as.data.frame(campaign$rows)
+  rows$start_ns <- round(rows$start_ns)
+  loaded <- rows$kind %in% "knob-1"
+  write_half_slices(campaign, "l1", "n1", rows, function(i) {
+    rep(2e5, 401) + 1.8e6 * loaded[i] * (seq_len(401) == 200)
+  })
+  share <- interrupted_share(campaign)
+  expect_equal(share[loaded], rep(1.8e6 / (400 * 2e5 + 2e6), sum(loaded)))
+  expect_equal(share[!loaded], rep(0, sum(!loaded)))
+  # of two nodes the mean; of one that has not all blocks the other's
+  write_half_slices(campaign, "l1", "n2", rows[-1, ], function(i) rep(2e5, 400))
+  both <- interrupted_share(campaign)
+  expect_equal(both[-1], share[-1] / 2)
+  expect_equal(both[1], share[1])
+  expect_equal(compare_settings(campaign)$rows$interruptions_percent,
+               100 * expm1(mean(-log1p(-both[loaded]) + mean(log1p(-both[!loaded])))), tolerance = 0.05)
+})
+
 # Blocks 70 % slower from one on to the next one of `at`, and `odd`: single ones, so much slower.
 with_speeds <- function(campaign, at, odd = integer(), slower = 40) {
   n <- nrow(campaign$rows)

@@ -491,6 +491,25 @@ TEST(a_scraped_agent_is_scraped_once_per_period_while_it_is_on) {
     assert_false(warns(certificate, "scrapes failed"));
 }
 
+/* What a half leaves of a period goes on in the next: a scrape each 200 ms of the time that it is on, in
+ * halves of 20 ms that each would have one if it began with it. */
+TEST(short_halves_have_no_more_scrapes_in_a_second_than_long_ones) {
+    struct companion c = placed("--agent-cmd", "sleep 1000", "--freeze", "--scrape", "echo x >>seldom",
+                                "--scrape-period", "200ms", "--shell");
+    for (int n = 0; n < 30; n++) {
+        obeys(&c, NL_AGENT_ON);
+        assert_int_equal(half(&c, 1, 20), NL_AGENT_DONE);
+        obeys(&c, NL_AGENT_OFF);
+        assert_int_equal(half(&c, 0, 20), NL_AGENT_DONE);
+    }
+    struct stat scrapes;
+    assert_int_equal(stat("seldom", &scrapes), 0);
+    /* the first, and three of 600 ms; more where a busy machine makes halves longer */
+    assert_in_range(scrapes.st_size / 2, 2, 10);
+    json_auto_t *certificate = stop(&c);
+    assert_false(warns(certificate, "scrapes failed"));
+}
+
 TEST(a_scrape_that_never_succeeds_is_refused) {
     struct companion c = placed("--scrape", "false", "--scrape-period", "50ms", "--agent-timeout", "200ms");
     assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_REFUSED);
