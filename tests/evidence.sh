@@ -20,7 +20,7 @@ proofs() {
     proof placebo placebo.csv 'PLACEBO_LAUNCHES=30 make bench-stats PARTS=placebo' \
         'A load that does nothing is seldom found on a real machine' \
         'another machine than this one, and more than two ranks' \
-        'Thirty launches are some hours of a machine that does nothing else, which none was.'
+        'Thirty launches are eleven minutes of a machine that does nothing else.'
     proof agent_answer agent-answer.csv 'make bench-stats CAMPAIGNS=2000 PARTS=agent' \
         'An answer about an agent is wrong in at most 1 of 100 campaigns, for the hardest margin there is' \
         'agents whose bursts are of no simulated kind'

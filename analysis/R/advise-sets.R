@@ -1,10 +1,11 @@
 # Effects of the values of a setting on the time of operations, within sets of blocks.
 
 # What an answer may rest on: `all` operations; `steady`: these, in sets of blocks in which the machine kept
-# its speed; `undisturbed`: of these sets the operations that nothing interrupts; `interruptions`: what
-# interrupts operations, in all sets. Columns of `all` have the names that they have in every table of
-# effects, those of the others begin with the name of their part.
-setting_parts <- c("all", "steady", "undisturbed", "interruptions")
+# its speed; `undisturbed`: of these sets the operations that nothing interrupts; `tasks`: what the tasks
+# take that are shown to take more or less, in all sets; `interruptions`: whatever interrupts operations, in
+# all sets. Columns of `all` have the names that they have in every table of effects, those of the others
+# begin with the name of their part.
+setting_parts <- c("all", "steady", "undisturbed", "tasks", "interruptions")
 
 columns_of_all <- c(percent = "estimate", low = "ci_low", high = "ci_high", p = "p_two_sided")
 
@@ -41,21 +42,27 @@ slices_around <- 101
 most_nodes_read <- 4
 
 # Of each row the share of the loop's time that slices are longer than the median of those around them, of
-# slices that are more than twice as long; the mean of the nodes that are read. NA where none was recorded.
+# slices that are more than twice as long; the mean of the nodes that are read. NA where none was recorded, or
+# can be read. Attribute `notes`: which cannot, and why.
 interrupted_share <- function(campaign) {
   same <- c("operation", "bytes", "pair", "order")
   share <- rep(NA_real_, nrow(campaign$rows))
+  notes <- character()
   for (id in intersect(names(campaign$launches), names(campaign$paths))) {
     files <- list.files(campaign$paths[[id]], "^slices\\..+\\.bin$", full.names = TRUE)
     mine <- which(campaign$rows[["launch"]] == id)
     keys <- row_key(campaign$rows[mine, ], same)
     by_node <- vapply(utils::head(files, most_nodes_read), function(file) {
-      got <- read_slices(file, campaign$launches[[id]])
+      got <- tryCatch(read_slices(file, campaign$launches[[id]]), nl_error = identity)
+      if (inherits(got, "nl_error")) {
+        notes <<- c(notes, paste("interruptions are not known by", conditionMessage(got)))
+        return(rep(NA_real_, length(mine)))
+      }
       interrupted_blocks(got$ns, got$blocks$n)[match(keys, row_key(got$blocks, same))]
     }, numeric(length(mine)))
     if (length(by_node) > 0) share[mine] <- rowMeans(matrix(by_node, length(mine)), na.rm = TRUE)
   }
-  ifelse(is.finite(share), share, NA_real_)
+  structure(ifelse(is.finite(share), share, NA_real_), notes = notes)
 }
 
 # As interrupted_share() of blocks, of which `n` slices of length `ns` follow each other.
@@ -114,6 +121,21 @@ set_states <- function(rows, x, quiet) {
   data.frame(set = set, stepped = stepped[set], steady = steady[set])
 }
 
+# Of each pair the placebo of its set.
+rewritten_of <- function(pairs) {
+  written <- as.character(pairs$cells$kind)[pairs$cell] %in% placebo_arm
+  pairs$on[written][match(pairs$off, pairs$off[written])]
+}
+
+# The effect of the pairs `at`: of `values` in their blocks less those of the blocks `others`; NULL: none is
+# known.
+within_sets <- function(pairs, at, values, others, settings) {
+  d <- values[pairs$on[at]] - values[others[at]]
+  known <- is.finite(d)
+  launch <- as.character(pairs$cells$launch)[pairs$cell[at]]
+  if (any(known)) setting_effect(d[known], launch[known], settings)
+}
+
 # One row per operation, size and arm.
 arm_effects <- function(campaign, pairs, settings) {
   x <- log_or_na(operation_ns(campaign$rows))
@@ -123,10 +145,7 @@ arm_effects <- function(campaign, pairs, settings) {
   states <- set_states(as.data.frame(campaign$rows), x, quiet)[pairs$off, ]
   cells <- pairs$cells
   of <- row_key(cells, c("operation", "bytes", "ranks", "kind"))[pairs$cell]
-  launch <- as.character(cells$launch)[pairs$cell]
-  # the placebo of the same set
-  written <- as.character(cells$kind)[pairs$cell] %in% placebo_arm
-  rewritten <- pairs$on[written][match(pairs$off, pairs$off[written])]
+  rewritten <- rewritten_of(pairs)
   bind_rows(lapply(unname(split(seq_along(of), in_order(of))), function(at) {
     at <- at[is.finite(x[pairs$on[at]] - x[pairs$off[at]])]
     first <- cells[pairs$cell[at[1]], ]
@@ -134,12 +153,7 @@ arm_effects <- function(campaign, pairs, settings) {
                         kind = as.character(first$kind))
     kept <- at[!states$stepped[at]]
     steady <- at[states$steady[at]]
-    # of `values`, against the blocks in `others`; NULL: none is known
-    against <- function(at, values, others) {
-      d <- values[pairs$on[at]] - values[others[at]]
-      known <- is.finite(d)
-      if (any(known)) setting_effect(d[known], launch[at][known], settings)
-    }
+    against <- function(at, values, others) within_sets(pairs, at, values, others, settings)
     part <- function(name, at, values) {
       columns <- c(percent = "estimate", low = "ci_low", high = "ci_high", p = "p_two_sided", se = "se")
       named <- function(got, prefix) {

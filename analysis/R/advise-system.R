@@ -22,14 +22,15 @@ placebo_arm <- "placebo"
 # (carry_over()) nothing is stated. `margin`: percent, on both sides; NULL: none, and "no difference" cannot
 # be found.
 #
-# A difference may be shown by four parts (setting_parts), and the first that shows it leads. The time of
+# A difference may be shown by five parts (setting_parts), and the first that shows it leads. The time of
 # operations that nothing interrupts, and of interruptions (slices of the loop far above the median of those
 # around them, or operations far above the pilot's median), whose excess is seldom, long, and nearly all of
 # the scatter beside other tasks: both together are what is paid (`all`).
-# Sets across which the machine changed its speed are in no part (set_states()). The same in sets within which
-# it kept its speed (`steady`): where the machine's speed jumps, a few sets make nearly all of the scatter.
-# Of these the first part of the time alone (`undisturbed`), and of all sets the second alone
-# (`interruptions`), which a machine's speed does not reach. Where these two show opposite sides, and nothing
+# Sets across which the machine changed its speed are in no part of it (set_states()). The same in sets within
+# which it kept its speed (`steady`): where the machine's speed jumps, a few sets make nearly all of the
+# scatter. Of these the first part of the time alone (`undisturbed`). Of all sets what those tasks take that
+# are shown to take more or less (`tasks`, task_effects()), and the second part alone (`interruptions`); a
+# machine's speed is in neither. Where parts of the time are shown to change to opposite sides, and nothing
 # shows which is more, nothing is stated. "No difference" is only stated of `all`: a load that a setting
 # starts is all interruptions, and what it does now and then makes sets unlike others.
 #
@@ -40,12 +41,13 @@ placebo_arm <- "placebo"
 # `PART_percent`, `PART_low`, `PART_high`, `PART_p`, `PART_rewritten_percent` and so on, `PART_p_holm`;
 # `writing_percent`, `undisturbed_writing_percent` (upper bound of what writing costs), `n`,
 # `unit_of_inference`, `sets`, `stepped_sets`, `steady_sets` (their numbers), `outcome` (slower, faster, no
-# difference, undecided), `by` (the part that shows the difference), `reason` (why it is undecided, else NA),
-# `needs_s` (how long a run would decide, NA: not known), `preempted_percent` (CPU time of other tasks on the
-# ranks' CPUs more than with the reference, percent of one CPU), `settling_percent` (effect of the arm before,
-# of this arm's), `settling_p`; `writing` (the same of the placebo); `margin`, `alpha`, `power`, `answer`
-# (with a margin: pass, fail, inconclusive), `settings` (each file, what was found and is now), `notes`,
-# `took_s`.
+# difference, undecided), `by` (the part that shows the difference), `taken_by` (the tasks of the part
+# `tasks`), `reason` (why it is undecided, else NA), `needs_s` (how long a run would decide, NA: not known),
+# `preempted_percent` (CPU time of other tasks on the ranks' CPUs more than with the reference, percent of one
+# CPU), `settling_percent` (effect of the arm before, of this arm's), `settling_p`; `tasks` (those of
+# task_effects(), with `label`; NULL: not known); `writing` (as `rows`, of the placebo); `margin`, `alpha`,
+# `power`, `answer` (with a margin: pass, fail, inconclusive), `settings` (each file, what was found and is
+# now), `notes`, `took_s`.
 compare_settings <- function(campaign, margin = NULL, alpha = 0.01, power = 0.95) {
   dirs <- paste(campaign$dirs, collapse = " ")
   if (!has_settings(campaign)) abort_data("no launch of ", dirs, " compares settings (noiselab run setting)")
@@ -53,9 +55,12 @@ compare_settings <- function(campaign, margin = NULL, alpha = 0.01, power = 0.95
   if (length(told) > 1) abort_data("these launches compare different settings: analyse them one by one")
   pairs <- pair_rows(campaign$rows)
   if (length(pairs$off) == 0) abort_data("no complete set of arms in ", dirs, ": measure for longer")
-  campaign$rows$interrupted_share <- interrupted_share(campaign)
+  interrupted <- interrupted_share(campaign)
+  campaign$rows$interrupted_share <- as.numeric(interrupted)
   settings <- list(alpha = alpha, power = power, conf = 1 - 2 * alpha)
   all <- arm_effects(campaign, pairs, settings)
+  of_tasks <- task_effects(campaign, pairs, all, settings)
+  all <- of_tasks$rows
   all[c("settling_percent", "settling_p")] <- surest_carry_over(campaign$rows, all)
   writing <- all[all$kind == placebo_arm, ]
   rows <- all[all$kind != placebo_arm, ]
@@ -67,6 +72,7 @@ compare_settings <- function(campaign, margin = NULL, alpha = 0.01, power = 0.95
   rows$undisturbed_writing_percent <-
     writing_bound(with_part(writing, "undisturbed"))[match(row_key(rows, cell), row_key(writing, cell))]
   rows$label <- arm_labels(told[[1]])[rows$kind]
+  if (!is.null(of_tasks$tasks)) of_tasks$tasks$label <- arm_labels(told[[1]])[of_tasks$tasks$kind]
   p <- vapply(setting_parts, function(part) p_of_both(rows, part), numeric(nrow(rows)))
   p[] <- stats::p.adjust(p, "holm")
   rows[vapply(setting_parts, part_column, "", "p_holm")] <- as.data.frame(matrix(p, nrow(rows)))
@@ -76,7 +82,10 @@ compare_settings <- function(campaign, margin = NULL, alpha = 0.01, power = 0.95
   list(rows = rows, writing = writing, margin = margin, alpha = alpha, power = power,
        answer = if (!is.null(margin)) setting_answer(rows, margin), settings = kept_settings(campaign),
        mechanisms = setting_mechanisms(campaign, told[[1]], alpha),
-       notes = c(campaign$notes, left_out_words(all), settings_left(campaign)), took_s = took_s,
+       tasks = of_tasks$tasks,
+       notes = c(campaign$notes, attr(interrupted, "notes"), of_tasks$notes, left_out_words(all),
+                 settings_left(campaign)),
+       took_s = took_s,
        campaign = campaign)
 }
 
@@ -159,7 +168,7 @@ judge_settings <- function(rows, margin, settings, took_s) {
   unsettled <- (rows$settling_p * max(1, sum(!is.na(rows$settling_p))) <= settings$alpha) %in% TRUE
   within <- !is.null(margin) & (rows$ci_low > -(margin %||% 0) & rows$ci_high < (margin %||% 0)) %in% TRUE
   why <- vapply(seq_len(n), function(i) {
-    if (against[i] && !within[i]) return(opposite_words(rows[i, ]))
+    if (against[i] && !within[i]) return(opposite_words(rows[i, ], shown[i, ]))
     if (!is.na(by[i]) || within[i]) return(NA_character_)
     if (any(both[i, ])) return("it differs by itself, but not with all comparisons counted together")
     alone <- which(reference[i, ])
@@ -190,22 +199,28 @@ judge_settings <- function(rows, margin, settings, took_s) {
   rows
 }
 
-# Operations that nothing interrupts are shown to differ to one side, interruptions to the other, and no part
-# with both shows a difference.
+# Parts of the time are shown to differ to opposite sides, and no part with all of it shows a difference.
+parts_of_time <- c("undisturbed", "tasks", "interruptions")
+
 against_each_other <- function(rows, shown, by) {
-  colnames(shown) <- setting_parts
-  sides <- sign(of_part(rows, "undisturbed", "percent") * of_part(rows, "interruptions", "percent"))
-  shown[, "undisturbed"] & shown[, "interruptions"] & setting_parts[by] %in% "undisturbed" & sides %in% -1
+  sides <- vapply(parts_of_time, function(part) {
+    ifelse(shown[, match(part, setting_parts)], sign(of_part(rows, part, "percent")), 0)
+  }, numeric(nrow(rows)))
+  sides <- matrix(sides, nrow(rows))
+  setting_parts[by] %in% parts_of_time & apply(sides, 1, min) < 0 & apply(sides, 1, max) > 0
 }
 
-opposite_words <- function(row) {
-  said <- function(part) setting_change_words(with_part(row, part))
-  sprintf("operations that nothing interrupts change by %s, and interruptions the other way, by %s",
-          said("undisturbed"), said("interruptions"))
+opposite_words <- function(row, shown) {
+  parts <- intersect(setting_parts[shown], parts_of_time)
+  each <- vapply(parts, function(part) {
+    sprintf("%s by %s", sub(", $", "", where_part[[part]]), setting_change_words(with_part(row, part)))
+  }, "")
+  paste("parts of it change to opposite sides:", join_words(each))
 }
 
 where_part <- c(all = "", steady = "where the machine keeps its speed, ",
-                undisturbed = "where nothing interrupts it, ", interruptions = "by what interrupts it, ")
+                undisturbed = "where nothing interrupts it, ",
+                tasks = "by what tasks take of its ranks' CPUs, ", interruptions = "by what interrupts it, ")
 
 not_from_rewritten <- function(row, part) {
   said <- function(name) format_effect(of_part(row, part, paste0("rewritten_", name)))
@@ -278,6 +293,8 @@ setting_sentences <- function(result) {
   rows <- result$rows
   c(
     vapply(seq_len(nrow(rows)), function(i) setting_sentence(rows[i, ], result$margin), ""),
+    # of one task that decides all is said
+    if (!all(rows$by %in% "tasks" & !grepl(",| and ", rows$taken_by))) task_words(result$tasks),
     unlist(lapply(by_label(result), function(mine) mechanism_words(mine, mine$label[1])), use.names = FALSE),
     sprintf("Intervals have %s confidence, both sides counted; %s %s %%%s.",
             format_confidence(2 * result$alpha), "writing the same value again costs at most",
@@ -306,10 +323,12 @@ setting_sentence <- function(row, margin) {
         steady = sprintf(" in %s of %s sets of blocks, those in which the machine kept its speed",
                          format_level(row$steady_sets), format_level(row$sets)),
         undisturbed = " where nothing interrupts it",
+        tasks = sprintf(" by what %s %s of its ranks' CPUs", row$taken_by,
+                        if (grepl(",| and ", row$taken_by)) "take" else "takes"),
         interruptions = " by what interrupts it")[[row$by]],
       if (row$by != "all") {
         sprintf("; %s the change is %s, which does not decide",
-                c(steady = "in all of them", undisturbed = "with interruptions",
+                c(steady = "in all of them", undisturbed = "with interruptions", tasks = "all together",
                   interruptions = "all together")[[row$by]],
                 setting_change_words(row))
       },
@@ -392,6 +411,24 @@ by_label <- function(result) {
   if (is.null(rows)) list() else split(rows, in_order(rows$label))
 }
 
+# What tasks take more or less with each value.
+setting_task_parts <- function(result) {
+  rows <- result$tasks
+  if (NROW(rows) == 0) return(NULL)
+  list(new_part(
+    sprintf("what tasks take more of the ranks' CPUs (%s CI; percent of one CPU, mean of a node)",
+            format_confidence(2 * result$alpha)),
+    new_table(
+      label = col_words("arm", rows$label), task = col_words("task", rows$task),
+      percent = col_number("more", rows$percent, format_effect, "%"),
+      low = col_interval("interval", rows$low, rows$high),
+      rewritten_percent = col_number("than rewritten", rows$rewritten_percent, format_effect, "%"),
+      p_holm = col_number("p (Holm)", rows$p_holm, format_p),
+      named = col_words("named", ifelse(rows$named, "yes", "")), by = panel_name(rows)
+    )
+  ))
+}
+
 # A table for each arm, and for the reference against it.
 setting_mechanism_parts <- function(result) {
   unname(lapply(by_label(result), function(mine) {
@@ -470,8 +507,9 @@ analyze_setting <- function(operands, values, form) {
              list(margin_percent = o$margin, answer = result$answer, took_s = result$took_s)),
            list(estimates = setting_estimates(result), rows = without_se(result$rows),
                 writing = without_se(result$writing), settings = result$settings,
-                mechanisms = result$mechanisms),
-           result$notes, c(list(setting_part(result)), setting_mechanism_parts(result)),
+                mechanisms = result$mechanisms, tasks = result$tasks),
+           result$notes,
+           c(list(setting_part(result)), setting_task_parts(result), setting_mechanism_parts(result)),
            setting_view(result, operands),
            c(setting_sentences(result), result$notes), if (!is.null(o$margin)) result$answer)
 }
@@ -485,5 +523,5 @@ setting_estimates <- function(result) {
   }
   rbind(of("all", "setting_change_percent"), of("steady", "setting_steady_percent"),
         of("undisturbed", "setting_undisturbed_percent"),
-        of("interruptions", "setting_interruptions_percent"))
+        of("tasks", "setting_tasks_percent"), of("interruptions", "setting_interruptions_percent"))
 }

@@ -40,8 +40,8 @@ answer_row <- function(row, analysis, taken, locked) {
   quick <- mine$beyond[[1]]
   by_quick <- is.null(bursts) && !is.null(quick)
   if (by_quick) whole <- judged <- with_unseen(quick, watched, seen)
-  # Short segments are no picture of the whole: what was due comes when the agent is thawed, and a scrape when
-  # it is switched on.
+  # Short segments are no picture of the whole: what was due comes when the agent is thawed. In campaigns of
+  # 1.1.0 and before, each also began with a scrape.
   stretches <- if (is.null(bursts) && !by_quick) stretch_figure(row, analysis$campaign)
   if (!is.null(stretches)) whole <- judged <- percent(stretches)
   got <- agent_rule(bursts, whole, if (!is.null(bursts)) quick, agree, row$alpha, analysis$margin, watched,
@@ -134,8 +134,8 @@ answer_row <- function(row, analysis, taken, locked) {
   )
 }
 
-# CPU time of what asks the agent (--scrape), percent of one CPU, while the agent was on undisturbed (each
-# quick half begins with a scrape); 0: nothing asks it.
+# CPU time of what asks the agent (--scrape), percent of one CPU, while the agent was on undisturbed (in
+# campaigns of 1.1.0 and before each quick half began with a scrape); 0: nothing asks it.
 scraper_percent <- function(campaign, kind) {
   account <- campaign$agents
   if (is.null(account[["scraper_cpu_ns"]])) return(0)

@@ -94,7 +94,8 @@ report_versions <- function(analysis) {
 report_settings <- function(analysis) {
   if (!has_settings(analysis$campaign)) return(NULL)
   result <- compare_settings(analysis$campaign, analysis$margin, analysis$alpha, analysis$power)
-  details_tag("The settings, both sides", part_tags(setting_part(result)))
+  details_tag("The settings, both sides", part_tags(setting_part(result)),
+              lapply(setting_task_parts(result), part_tags))
 }
 
 report_sweep <- function(analysis) {

@@ -429,10 +429,13 @@ has_own_record <- function(analysis) {
 
 answer_legend <- function(analysis) {
   rows <- answer_rows(analysis)
+  stretches <- analysis$agent_answers$n_stretches
+  by_stretches <- length(stretches) > 0 && all((stretches > 0) %in% TRUE)
   n <- paste(
-    format_range(rows$n_tested),
-    c(pair = "pairs per level", launch = "launches",
-      "set of launches" = "sets of launches")[[rows$unit_of_inference[1]]]
+    format_range(if (by_stretches) stretches else rows$n_tested),
+    if (by_stretches) "undisturbed stretches" else
+      c(pair = "pairs per level", launch = "launches",
+        "set of launches" = "sets of launches")[[rows$unit_of_inference[1]]]
   )
   paste0(sprintf("about %s, %s; alpha %g one-sided", rows$scope[1], n, min(rows$alpha)),
          if (any(is_alone(rows))) "; alone: not with all operations and channels counted together")

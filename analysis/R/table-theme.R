@@ -114,7 +114,7 @@ scope_words <- function(rows) {
       },
       if (!all(across)) {
         sprintf("scope: %s; unit of inference: the pair, n = %s pairs per level", rows$scope[!across][1],
-                format_range(rows$n_pairs[!across]))
+                format_range((rows$n_tested %||% rows$n_pairs)[!across]))
       }
     ),
     collapse = "; "

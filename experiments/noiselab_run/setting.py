@@ -104,7 +104,7 @@ Everything else goes to noiselab-detect as it is (noiselab detect --help).
                                                                                               self.settle_ns)
         self.ranks = self.nodes.ranks_column()
         words = [word for each in self.sets for word in ('--setting', each)] \
-            + ['--who', 'none', '--agent-settle', '%dns' % self.settle_ns, '--design', 'blocks',
+            + ['--agent-settle', '%dns' % self.settle_ns, '--design', 'blocks',
                '--block', '%dns' % self.block_ns, '--op', options['op'], '--bytes', options['bytes']] + words
         self.rehearse(words + ['--seconds', '8760h'])
         words += ['--seconds', decimals(self._share_seconds(), 1000) + 's']

@@ -7,12 +7,12 @@
 #   tests/bench/settings.sh real  FILE          settings of this machine that may be written, each once
 # Each run adds a row to FILE (docs/evidence/settings.csv); real leaves out settings that have a row of this
 # version of noiselab, so that the same command goes on where it was ended. SECONDS_EACH=N: how long a run is
-# (default 60); BESIDE=COMMAND: what else runs meanwhile.
+# (default 180); BESIDE=COMMAND: what else runs meanwhile.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd) || exit 2
 build=$root/${NOISELAB_BUILD:-build}
 export PATH="$build/bin:$PATH" LC_ALL=C.UTF-8 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-what=${1-} file=${2-} runs=${3-20} each=${SECONDS_EACH-60}
+what=${1-} file=${2-} runs=${3-20} each=${SECONDS_EACH-180}
 [ -n "$file" ] || { sed -n '2,/^set/s/^# \{0,1\}//p' "$0" | sed '$d'; exit 2; }
 work=$(mktemp -d) || exit 2
 watcher='' beside=''
@@ -28,7 +28,8 @@ if [ ! -s "$file" ]; then
         echo '# One row per run of tests/bench/settings.sh: what noiselab run setting says of a setting of' \
             'known effect, and of settings of this machine.'
         columns=date,version,machine,beside,setting,truth,seconds,outcome,change_percent,low_percent
-        echo "$columns,high_percent,writing_percent,sets"
+        # of the part of the time that leads
+        echo "$columns,high_percent,writing_percent,sets,by,by_percent,by_low,by_high"
     } >"$file"
 fi
 version=$(noiselab-detect --version | head -n 1 | awk '{ print $2 }')
@@ -54,8 +55,10 @@ run_one() {
         --arg beside "${BESIDE-}" --arg setting "${setting##*/}" \
         --arg truth "$truth" \
         --arg each "$each" \
-        '.rows[] | [$date, $version, $machine, $beside, $setting, $truth, $each, .outcome, .estimate,
-        .ci_low, .ci_high, .writing_percent, .n] | map(tostring | gsub(","; " ")) |
+        '.rows[] | (if .by == "all" then [.estimate, .ci_low, .ci_high] else
+            [.[.by + ("_percent", "_low", "_high")]] end) as $by |
+        [$date, $version, $machine, $beside, $setting, $truth, $each, .outcome, .estimate,
+        .ci_low, .ci_high, .writing_percent, .n, .by] + $by | map(tostring | gsub(","; " ")) |
             join(",")' "$work/json" >>"$file"
     tail -n 1 "$file"
 }

@@ -198,7 +198,8 @@ test_that("interruptions to one side and the operations to the other say nothing
   expect_true(got$undisturbed_high < 0 && got$interruptions_low > 0)
   expect_equal(got$outcome, "undecided")
   expect_match(got$reason,
-               "^operations that nothing interrupts change by -0[.].*, and interruptions the other way")
+               paste0("^parts of it change to opposite sides: where nothing interrupts it by -0[.].* and by ",
+                      "what interrupts it by [+]0"))
 })
 
 test_that("slices say what interrupts a block, whatever its speed", {
@@ -222,16 +223,96 @@ test_that("slices say what interrupts a block, whatever its speed", {
   write_half_slices(campaign, "l1", "n1", rows, function(i) {
     rep(2e5, 401) + 1.8e6 * loaded[i] * (seq_len(401) == 200)
   })
-  share <- interrupted_share(campaign)
+  share <- as.numeric(interrupted_share(campaign))
   expect_equal(share[loaded], rep(1.8e6 / (400 * 2e5 + 2e6), sum(loaded)))
   expect_equal(share[!loaded], rep(0, sum(!loaded)))
   # of two nodes the mean; of one that has not all blocks the other's
   write_half_slices(campaign, "l1", "n2", rows[-1, ], function(i) rep(2e5, 400))
-  both <- interrupted_share(campaign)
+  both <- as.numeric(interrupted_share(campaign))
   expect_equal(both[-1], share[-1] / 2)
   expect_equal(both[1], share[1])
   expect_equal(compare_settings(campaign)$rows$interruptions_percent,
                100 * expm1(mean(-log1p(-both[loaded]) + mean(log1p(-both[!loaded])))), tolerance = 0.05)
+  # a damaged file is said, and the blocks still have their answer
+  campaign$launches$l1$ended <- "complete"
+  writeLines("not this", file.path(campaign$paths, "slices.n1.bin"))
+  expect_match(compare_settings(campaign)$notes, "interruptions are not known by .*slices.n1.bin: ",
+               all = FALSE)
+})
+
+# The same with a record of others' bursts in a folder: `daemon` in each block by chance, and `loader` for
+# 1 ms in each block that is `loaded`.
+with_record <- function(campaign, loaded, env = parent.frame()) {
+  folder <- withr::local_tempdir(.local_envir = env)
+  rows <- as.data.frame(campaign$rows)
+  campaign$paths <- c(l1 = folder)
+  campaign$launches$l1$launch <- "l1"
+  set.seed(7)
+  by_chance <- stats::rexp(nrow(rows), 1 / 2e6)
+  bursts <- rbind(data.frame(at = rows$start_ns + 1e7, ns = by_chance, cpu = 0, task = "daemon"),
+                  data.frame(at = rows$start_ns[loaded] + 5e7, ns = rep(1e6, length(loaded)),
+                             cpu = rep(1, length(loaded)), task = rep("loader", length(loaded))))
+  bursts <- bursts[order(bursts$at), ]
+  writeLines(c("# source: cpu", "# origin_monotonic_ns: 0", "# host: n1", "# lost: 0", "# cut: 0",
+               "# not_kept: 0", sprintf("# span_ns: %.0f", max(rows$start_ns + rows$wall_ns)),
+               "# start_ns\tduration_ns\tcpu\tkind\ttask",
+               sprintf("%.0f\t%.0f\t%.0f\t-\t%s", bursts$at, bursts$ns, bursts$cpu, bursts$task)),
+             file.path(folder, "others.n1.trace"))
+  campaign
+}
+
+test_that("a task that takes more or less of the ranks' CPUs with a value is found among all others", {
+  campaign <- setting_campaign(0, sets = 40, sd = 4)
+  loaded <- which(campaign$rows$kind %in% "knob-1")
+  more <- compare_settings(with_record(campaign, loaded), margin = 0.2)
+  expect_equal(c(more$rows$outcome, more$rows$by, more$rows$taken_by), c("slower", "tasks", "loader"))
+  expect_true(more$rows$tasks_low < 1.01 && 1.01 < more$rows$tasks_high + 0.1)
+  expect_lt(more$rows$tasks_high - more$rows$tasks_low, 0.3)
+  expect_match(setting_sentences(more)[1],
+               paste0("makes allreduce, 2048 B [01][.][0-9]+ % slower .* by what loader takes of its ranks' ",
+                      "CPUs; all together the change is .* which does not decide[.]$"))
+  expect_false(any(grepl("loader takes 1", setting_sentences(more))))
+  expect_equal(more$answer, "fail")
+  expect_equal(more$tasks$task[more$tasks$named], "loader")
+  expect_equal(more$tasks$percent[more$tasks$named], 1, tolerance = 0.1)
+  expect_true("daemon" %in% more$tasks$task)
+  shown <- unlist(lapply(setting_task_parts(more), part_lines))
+  expect_match(shown, "kernel.knob 1 instead of 0 +loader", all = FALSE)
+  expect_lte(max(nchar(shown)), 110)
+
+  less <- compare_settings(with_record(campaign, setdiff(seq_len(nrow(campaign$rows)), loaded)))
+  expect_equal(c(less$rows$outcome, less$rows$by), c("faster", "tasks"))
+  # where all of the time decides, the task is said besides
+  fast <- with_record(setting_campaign(2, sets = 40, sd = 0.1), loaded)
+  fast <- compare_settings(fast)
+  expect_equal(fast$rows$by, "all")
+  expect_match(setting_sentences(fast), paste0("^With kernel.knob 1 instead of 0 loader takes [01][.][0-9]+ ",
+                                               "%.* of one CPU more from the ranks[.]$"), all = FALSE)
+  # as often with the placebo: that is writing
+  written <- which(campaign$rows$kind %in% c("knob-1", "placebo"))
+  expect_equal(compare_settings(with_record(campaign, written))$rows$outcome, "undecided")
+  # nobody changes: nothing is said
+  same <- compare_settings(with_record(campaign, integer()))
+  expect_equal(same$rows$outcome, "undecided")
+  expect_false(any(same$tasks$named))
+  expect_null(task_words(same$tasks))
+  # a record that lost bursts, or is damaged, names nobody
+  lost <- with_record(campaign, loaded)
+  file <- file.path(lost$paths, "others.n1.trace")
+  edit_lines(file, function(lines) sub("# lost: 0", "# lost: 3", lines))
+  expect_null(compare_settings(lost)$tasks)
+  writeLines("not this", file)
+  damaged <- compare_settings(lost)
+  expect_null(damaged$tasks)
+  expect_match(damaged$notes, "tasks are not known by .*others.n1.trace", all = FALSE)
+})
+
+test_that("bursts on several CPUs of a node at once hold the loop up once, and nodes are averaged", {
+  bursts <- data.frame(row = c(1, 1, 1, 2), host = c("a", "a", "b", "a"), task = "t",
+                       start_ns = c(0, 5, 0, 100), duration_ns = c(10, 10, 4, 10))
+  expect_equal(taken_share(bursts, c(100, 100), c(2, 2)), c(0.12, 0.05))
+  expect_equal(taken_share(bursts, c(100, 100), c(2, 2), once = TRUE), c(0.095, 0.05))
+  expect_equal(taken_share(bursts[0, ], c(100, 100), c(1, NA)), c(0, NA))
 })
 
 # Blocks 70 % slower from one on to the next one of `at`, and `odd`: single ones, so much slower.

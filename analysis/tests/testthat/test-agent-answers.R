@@ -443,7 +443,7 @@ test_that("where bursts have no figure, quick halves are not the whole: stretche
   expect_null(stretch_figure(row, short))
   campaign$launches$one$options$design <- "blocks"
   expect_null(stretch_figure(row, campaign))
-  # a scraper's work is that of the stretches, too: each quick half begins with a scrape
+  # a scraper's work is that of the stretches, too: each quick half of 1.1.0 began with a scrape
   account <- cbind(rows, scraper_cpu_ns = ifelse(rows$planned_ns == 1e9, 2e7, 0.5 * rows$wall_ns))
   asked <- list(agents = account, launches = list(one = list(options = options)))
   expect_equal(scraper_percent(asked, "asked"), 2)
