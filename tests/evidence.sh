@@ -229,7 +229,7 @@ settings_simulated() {
 }
 settings() {
     awk -F , '{ key = $6 == "" ? $5 : $6 ($4 == "" ? "" : " beside " $4);
-        if (!(key in n)) name[++cells] = key; n[key]++; out[key, $8]++; sum[key] += $9 } END {
+        if (!(key in n)) name[++cells] = key; n[key]++; out[key, $8]++; sum[key] += $15 } END {
         if (!cells) { print "no run yet."; exit }
         for (i = 1; i <= cells; i++) { k = name[i]; printf "%s%s:", (i > 1 ? "; " : ""), k
             split("slower,faster,no difference,undecided", word, ",")

@@ -66,6 +66,8 @@ What only a boot can change:
 
 Each set also has a placebo, which writes the reference again: what that costs is the least that can be
 stated.
+The answer names the tasks that take more or less of the ranks' CPUs with a value, where the kernel lets
+this user record who runs.
 
 Everything else goes to noiselab-detect as it is (noiselab detect --help).
 '''

@@ -7,12 +7,12 @@
 #   tests/bench/settings.sh real  FILE          settings of this machine that may be written, each once
 # Each run adds a row to FILE (docs/evidence/settings.csv); real leaves out settings that have a row of this
 # version of noiselab, so that the same command goes on where it was ended. SECONDS_EACH=N: how long a run is
-# (default 180); BESIDE=COMMAND: what else runs meanwhile.
+# (default 60); BESIDE=COMMAND: what else runs meanwhile.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd) || exit 2
 build=$root/${NOISELAB_BUILD:-build}
 export PATH="$build/bin:$PATH" LC_ALL=C.UTF-8 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-what=${1-} file=${2-} runs=${3-20} each=${SECONDS_EACH-180}
+what=${1-} file=${2-} runs=${3-20} each=${SECONDS_EACH-60}
 [ -n "$file" ] || { sed -n '2,/^set/s/^# \{0,1\}//p' "$0" | sed '$d'; exit 2; }
 work=$(mktemp -d) || exit 2
 watcher='' beside=''
@@ -52,7 +52,7 @@ run_one() {
         return 1
     fi
     jq -r --arg date "$(date -u +%F)" --arg version "$version" --arg machine "$machine" \
-        --arg beside "${BESIDE-}" --arg setting "${setting##*/}" \
+        --arg beside "$(basename "${BESIDE-}")" --arg setting "${setting##*/}" \
         --arg truth "$truth" \
         --arg each "$each" \
         '.rows[] | (if .by == "all" then [.estimate, .ci_low, .ci_high] else

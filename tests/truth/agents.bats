@@ -176,3 +176,27 @@ about() {
     jq -e '[.sentences[] | select(test("^On behalf of writes,? .* more (from|on) the"))] | length == 1' \
         "$BATS_TEST_TMPDIR/account.json"
 }
+
+# loads TASK LOW HIGH: that a setting's value starts it, and how much it takes more with it
+loads() {
+    jq -e --arg task "$1" --argjson low "$2" --argjson high "$3" '.rows[0].outcome == "slower" and
+        ([.tasks[] | select(.named) | .task] == [$task]) and
+        (.tasks[0].percent | . >= $low and . <= $high)' "$BATS_TEST_TMPDIR/setting.json"
+}
+
+@test "a value of a setting that starts a load is slower, and the load is named with what it takes" {
+    [ "$(id -u)" -eq 0 ] || skip 'needs root: whose bursts they are is not recorded without it'
+    needs_cpus 2
+    local knob=$BATS_TEST_TMPDIR/knob
+    echo none >"$knob"
+    taskset -c "$(last_cpu)" "${BIN%/bin}/bench/bench_switched" "$knob" 2ms 50ms 3>&- &
+    AGENT=$!
+    "$BIN/noiselab" run setting --set "$knob=none,load" --settle 30ms --op barrier --seconds 12 --no-report \
+        --out "$OUT" 3>&-
+    [ -n "$(find "$OUT" -name 'others.*.trace')" ] || skip 'who has the CPUs is not recorded here'
+    "$BIN/noiselab" analyze setting --json "$OUT" >"$BATS_TEST_TMPDIR/setting.json"
+    jq '.rows[0], .tasks' "$BATS_TEST_TMPDIR/setting.json"
+    # 2 ms of each 50 ms
+    judge loads bench_switched 3.2 5
+    [ "$(cat "$knob")" = none ]
+}
