@@ -180,7 +180,7 @@ about() {
 # loads TASK LOW HIGH: that a setting's value starts it, and how much it takes more with it
 loads() {
     jq -e --arg task "$1" --argjson low "$2" --argjson high "$3" '.rows[0].outcome == "slower" and
-        ([.tasks[] | select(.named) | .task] == [$task]) and
+        (.tasks[0] | .named and .task == $task) and
         (.tasks[0].percent | . >= $low and . <= $high)' "$BATS_TEST_TMPDIR/setting.json"
 }
 
