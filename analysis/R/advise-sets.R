@@ -136,6 +136,18 @@ within_sets <- function(pairs, at, values, others, settings) {
   if (any(known)) setting_effect(d[known], launch[known], settings)
 }
 
+# Columns of a part: an effect against the reference, and against the placebo of the same sets; NULL: not
+# known.
+as_part <- function(name, got, rewritten) {
+  columns <- c(percent = "estimate", low = "ci_low", high = "ci_high", p = "p_two_sided", se = "se")
+  named <- function(got, prefix) {
+    got <- lapply(columns, function(column) if (is.null(got)) NA_real_ else got[[column]])
+    stats::setNames(as.data.frame(got), vapply(paste0(prefix, names(columns)),
+                                               function(column) part_column(name, column), ""))
+  }
+  cbind(named(got, ""), named(rewritten, "rewritten_"))
+}
+
 # One row per operation, size and arm.
 arm_effects <- function(campaign, pairs, settings) {
   x <- log_or_na(operation_ns(campaign$rows))
@@ -155,15 +167,8 @@ arm_effects <- function(campaign, pairs, settings) {
     steady <- at[states$steady[at]]
     against <- function(at, values, others) within_sets(pairs, at, values, others, settings)
     part <- function(name, at, values) {
-      columns <- c(percent = "estimate", low = "ci_low", high = "ci_high", p = "p_two_sided", se = "se")
-      named <- function(got, prefix) {
-        got <- lapply(columns, function(column) if (is.null(got)) NA_real_ else got[[column]])
-        stats::setNames(as.data.frame(got), vapply(paste0(prefix, names(columns)),
-                                                   function(column) part_column(name, column), ""))
-      }
       is_placebo <- label$kind == placebo_arm
-      cbind(named(against(at, values, pairs$off), ""),
-            named(if (!is_placebo) against(at, values, rewritten), "rewritten_"))
+      as_part(name, against(at, values, pairs$off), if (!is_placebo) against(at, values, rewritten))
     }
     whole <- against(kept, x, pairs$off)
     # where no set is left out besides, it is the same as all

@@ -162,14 +162,22 @@ judge_settings <- function(rows, margin, settings, took_s) {
   by_part <- function(f) matrix(unlist(lapply(setting_parts, f)) %in% TRUE, n)
   reference <- by_part(function(part) of_part(rows, part, "p") <= most)
   both <- by_part(function(part) p_of_both(rows, part) <= most)
-  shown <- by_part(function(part) of_part(rows, part, "p_holm") <= most)
+  found <- by_part(function(part) of_part(rows, part, "p_holm") <= most)
+  # what a part changes, the whole is to show as well, as far as it is known; it may show more
+  fits <- by_part(function(part) {
+    less <- ifelse(of_part(rows, part, "percent") > 0, of_part(rows, part, "low") > rows$ci_high,
+                   of_part(rows, part, "high") < rows$ci_low)
+    !(part %in% parts_of_time & less %in% TRUE)
+  })
+  shown <- found & fits
   by <- apply(shown, 1, function(row) which(row)[1])
-  against <- against_each_other(rows, shown, by)
+  against <- against_each_other(rows, found, by)
   unsettled <- (rows$settling_p * max(1, sum(!is.na(rows$settling_p))) <= settings$alpha) %in% TRUE
   within <- !is.null(margin) & (rows$ci_low > -(margin %||% 0) & rows$ci_high < (margin %||% 0)) %in% TRUE
   why <- vapply(seq_len(n), function(i) {
-    if (against[i] && !within[i]) return(opposite_words(rows[i, ], shown[i, ]))
+    if (against[i] && !within[i]) return(opposite_words(rows[i, ], found[i, ]))
     if (!is.na(by[i]) || within[i]) return(NA_character_)
+    if (any(found[i, ])) return(outside_words(rows[i, ], setting_parts[found[i, ]][1]))
     if (any(both[i, ])) return("it differs by itself, but not with all comparisons counted together")
     alone <- which(reference[i, ])
     if (length(alone) == 0) return(over_both)
@@ -202,16 +210,21 @@ judge_settings <- function(rows, margin, settings, took_s) {
 # Parts of the time are shown to differ to opposite sides, and no part with all of it shows a difference.
 parts_of_time <- c("undisturbed", "tasks", "interruptions")
 
-against_each_other <- function(rows, shown, by) {
+against_each_other <- function(rows, found, by) {
   sides <- vapply(parts_of_time, function(part) {
-    ifelse(shown[, match(part, setting_parts)], sign(of_part(rows, part, "percent")), 0)
+    ifelse(found[, match(part, setting_parts)], sign(of_part(rows, part, "percent")), 0)
   }, numeric(nrow(rows)))
   sides <- matrix(sides, nrow(rows))
-  setting_parts[by] %in% parts_of_time & apply(sides, 1, min) < 0 & apply(sides, 1, max) > 0
+  !setting_parts[by] %in% c("all", "steady") & apply(sides, 1, min) < 0 & apply(sides, 1, max) > 0
 }
 
-opposite_words <- function(row, shown) {
-  parts <- intersect(setting_parts[shown], parts_of_time)
+outside_words <- function(row, part) {
+  sprintf("%sit changes by %s, and all of the time together by less", where_part[[part]],
+          setting_change_words(with_part(row, part)))
+}
+
+opposite_words <- function(row, found) {
+  parts <- intersect(setting_parts[found], parts_of_time)
   each <- vapply(parts, function(part) {
     sprintf("%s by %s", sub(", $", "", where_part[[part]]), setting_change_words(with_part(row, part)))
   }, "")

@@ -76,40 +76,31 @@ task_effects <- function(campaign, pairs, rows, settings) {
     got <- effects(i, share, pairs$off)
     again <- effects(i, share, rewritten)
     if (is.null(got) || is.null(again)) return(NULL)
+    row <- as_part("all", got, again)
     # a share is no logarithm
     of_cpu <- function(percent) 100 * log1p(percent / 100)
-    data.frame(rows[i, cell], task = task, percent = of_cpu(got$estimate), low = of_cpu(got$ci_low),
-               high = of_cpu(got$ci_high), rewritten_percent = of_cpu(again$estimate),
-               p_two_sided = larger_p(got, again), row.names = NULL)
+    data.frame(rows[i, cell], task = task, percent = of_cpu(row$estimate), low = of_cpu(row$ci_low),
+               high = of_cpu(row$ci_high), rewritten_percent = of_cpu(row$rewritten_percent),
+               p_two_sided = p_of_both(row), row.names = NULL)
   }))))
-  part <- function(name) part_column("tasks", name)
-  columns <- c(percent = "estimate", low = "ci_low", high = "ci_high", p = "p_two_sided", se = "se")
-  for (name in c(names(columns), paste0("rewritten_", names(columns)))) rows[[part(name)]] <- NA_real_
-  rows$taken_by <- NA_character_
-  if (NROW(tasks) == 0) return(list(rows = rows, tasks = NULL, notes = notes))
-  tasks$p_holm <- stats::p.adjust(tasks$p_two_sided, "holm")
-  tasks$named <- (tasks$p_holm <= 2 * settings$alpha) %in% TRUE
-  for (i in tested) {
-    mine <- tasks[tasks$named & row_key(tasks, cell) == row_key(rows[i, ], cell), ]
-    if (nrow(mine) == 0) next
-    mine <- mine[order(-abs(mine$percent)), ]
-    slowed <- -log1p(-taken_share(bursts[bursts$task %in% mine$task, ], wall_ns, nodes, once = TRUE))
-    got <- effects(i, slowed, pairs$off)
-    again <- effects(i, slowed, rewritten)
-    for (name in names(columns)) {
-      rows[[part(name)]][i] <- got[[columns[[name]]]]
-      rows[[part(paste0("rewritten_", name))]][i] <- again[[columns[[name]]]]
-    }
-    # that there is such a task is what is tested first
-    rows[[part("p")]][i] <- max(rows[[part("p")]][i], min(mine$p_holm))
-    rows$taken_by[i] <- few_words(mine$task, 3)
+  if (all(is.na(nodes)) && length(notes) == 0) {
+    notes <- "which tasks take more or less is not known: not all of their bursts are on record"
   }
-  list(rows = rows, tasks = tasks[order(!tasks$named, tasks$p_holm), ], notes = notes)
-}
-
-# The larger p-value of two differences to the same side, 1 where they have different sides.
-larger_p <- function(got, again) {
-  if (isTRUE(got$estimate * again$estimate > 0)) max(got$p_two_sided, again$p_two_sided) else 1
+  if (NROW(tasks) > 0) {
+    tasks$p_holm <- stats::p.adjust(tasks$p_two_sided, "holm")
+    tasks$named <- (tasks$p_holm <= 2 * settings$alpha) %in% TRUE
+    tasks <- tasks[order(!tasks$named, tasks$p_holm), ]
+  }
+  part <- bind_rows(lapply(seq_len(nrow(rows)), function(i) {
+    mine <- if (NROW(tasks) > 0) tasks[tasks$named & row_key(tasks, cell) == row_key(rows[i, ], cell), ]
+    if (NROW(mine) == 0) return(cbind(as_part("tasks", NULL, NULL), taken_by = NA_character_))
+    slowed <- -log1p(-taken_share(bursts[bursts$task %in% mine$task, ], wall_ns, nodes, once = TRUE))
+    one <- as_part("tasks", effects(i, slowed, pairs$off), effects(i, slowed, rewritten))
+    # that there is such a task is what is tested first
+    one$tasks_p <- max(one$tasks_p, min(mine$p_holm))
+    cbind(one, taken_by = few_words(mine$task[order(-abs(mine$percent))], 3))
+  }))
+  list(rows = cbind(rows, part), tasks = if (NROW(tasks) > 0) tasks, notes = notes)
 }
 
 # "With kernel.knob 0 instead of 1 kcompactd0 takes 0.30 % (0.21 to 0.39) of one CPU less from the ranks."
